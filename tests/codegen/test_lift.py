@@ -192,7 +192,7 @@ def test_each_number_is_one_input():
 
 def test_another_number_does_not_put_off_compiling(monkeypatch):
     monkeypatch.delenv("LANEWISE_BACKEND")
-    x = np.linspace(-1, 1, 300_000)
+    x = np.linspace(-1, 1, 60_000)
 
     def step(rate):
         with dispatch.observing() as programs:

@@ -146,11 +146,7 @@ class ResultWriter:
         path = self._scratch / f"result-{number}.npy"
         file = self._files.enter_context(path.open("wb"))
         shape = (self._size, *leaf.shape[1:])
-        header = {
-            "descr": npy.dtype_to_descr(leaf.dtype),
-            "fortran_order": False,
-            "shape": shape,
-        }
+        header = {"descr": npy.dtype_to_descr(leaf.dtype), "fortran_order": False, "shape": shape}
         npy.write_array_header_2_0(file, header)
         return Array(name, leaf.dtype, shape, path, file)
 

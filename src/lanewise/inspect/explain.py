@@ -250,12 +250,7 @@ def native_graph(program: Program, refused: list[Left]) -> Graph | None:
 
 
 def view_of(
-    program: Program,
-    calls: int,
-    lowered: Graph,
-    walker: Walker,
-    has_kernels: bool,
-    names: Names,
+    program: Program, calls: int, lowered: Graph, walker: Walker, has_kernels: bool, names: Names
 ) -> ProgramView:
     """Return what to tell of a program, given the graph that runs."""
     choice = program.choice

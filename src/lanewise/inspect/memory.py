@@ -77,10 +77,7 @@ def advice(memory: Memory, examples: int) -> str | None:
 
 
 def memory_of(
-    recorded: Graph,
-    lowered: Graph,
-    sizes: Mapping[str, int],
-    scratch: Callable[[Operation], int],
+    recorded: Graph, lowered: Graph, sizes: Mapping[str, int], scratch: Callable[[Operation], int]
 ) -> Memory:
     """Return the memory of a program.
 

@@ -267,13 +267,7 @@ def _trial(measuring: _Measuring, call: Callable[[], Any]) -> _Trial:
 
 
 def _report(
-    func: Any,
-    trial: _Trial,
-    first: float,
-    plain: float,
-    repeats: int,
-    result: Any,
-    names: Names,
+    func: Any, trial: _Trial, first: float, plain: float, repeats: int, result: Any, names: Names
 ) -> Profile:
     """Return the profile of a call."""
     programs: list[ProgramView] = []

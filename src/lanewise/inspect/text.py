@@ -59,7 +59,7 @@ def show(explanation: Findings) -> None:
 
 def lines_of(explanation: Findings) -> list[Line]:
     """Return the lines of an explanation."""
-    lines: list[Line] = [_heading(explanation)]
+    lines = [[Span(explanation.name, "bold"), Span(f": {summary(explanation)}")]]
     lines += [[Span(text, "dim")] for text in facts(explanation)]
     for name, by_line in by_file(explanation.rows):
         lines += [[], [Span(cell_of(name) or name or "(no source)", "underline")]]
@@ -80,10 +80,6 @@ def lines_of(explanation: Findings) -> list[Line]:
         for place, text in left_of(explanation.left):
             lines.append([Span(f"{place:>5} | ", "dim"), Span(text)])
     return lines
-
-
-def _heading(explanation: Findings) -> Line:
-    return [Span(explanation.name, "bold"), Span(f": {summary(explanation)}")]
 
 
 def summary(explanation: Findings) -> str:

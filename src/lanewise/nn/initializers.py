@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-Initializer = Callable[[np.random.Generator, tuple[int, ...], np.dtype], np.ndarray]
 
 
 def glorot_uniform(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:

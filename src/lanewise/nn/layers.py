@@ -17,7 +17,33 @@ from lanewise.nn.module import Module
 from lanewise.trace.variable import Variable
 
 
-class Dense(Module):
+class _Affine(Module):
+    """What layers of a kernel and a bias have in common."""
+
+    def __init__(
+        self, activation: Callable[[Any], Any] | None, use_bias: bool, dtype: Any, seed: Any
+    ) -> None:
+        self.activation = activation
+        self.use_bias = use_bias
+        self.dtype = np.dtype(dtype)
+        self.kernel: Any = None
+        self.bias: Any = None
+        self._rng = np.random.default_rng(seed)
+
+    def _build(self, shape: tuple[int, ...], layer: str) -> None:
+        """Make a kernel of a shape, the last two axes inputs and outputs; or check the inputs."""
+        if self.kernel is None:
+            self.kernel = Variable(glorot_uniform(self._rng, shape, self.dtype), name="kernel")
+            if self.use_bias:
+                self.bias = Variable(np.zeros(shape[-1], self.dtype), name="bias")
+        _check_size(shape[-2], self.kernel.shape[-2], layer)
+
+    def _finished(self, y: Any) -> Any:
+        y = y + self.bias.value if self.use_bias else y
+        return y if self.activation is None else fn(self.activation)(y)
+
+
+class Dense(_Affine):
     """``activation(x @ kernel + bias)``, of the last axis of x.
 
     Parameters
@@ -51,29 +77,16 @@ class Dense(Module):
         seed: Any = None,
     ) -> None:
         self.units = _positive(units, "units")
-        self.activation = activation
-        self.use_bias = use_bias
-        self.dtype = np.dtype(dtype)
-        self.kernel: Any = None
-        self.bias: Any = None
-        self._rng = np.random.default_rng(seed)
+        super().__init__(activation, use_bias, dtype, seed)
 
     def __call__(self, x: Any) -> Any:
         """Return the outputs, with `units` in place of the last axis."""
         size = _last(x, "Dense")
-        if self.kernel is None:
-            self.kernel = Variable(
-                glorot_uniform(self._rng, (size, self.units), self.dtype), name="kernel"
-            )
-            if self.use_bias:
-                self.bias = Variable(np.zeros(self.units, self.dtype), name="bias")
-        _check_size(size, self.kernel.shape[0], "Dense")
-        y = np.matmul(x, self.kernel.value)
-        y = y + self.bias.value if self.use_bias else y
-        return y if self.activation is None else fn(self.activation)(y)
+        self._build((size, self.units), "Dense")
+        return self._finished(np.matmul(x, self.kernel.value))
 
 
-class Conv(Module):
+class Conv(_Affine):
     """A convolution (sliding products, the kernel not reversed) of ``(..., *space, channels)``.
 
     Parameters
@@ -118,12 +131,7 @@ class Conv(Module):
         if padding not in ("valid", "same"):
             raise ValueError(f"padding must be 'valid' or 'same', not {padding!r}")
         self.padding = padding
-        self.activation = activation
-        self.use_bias = use_bias
-        self.dtype = np.dtype(dtype)
-        self.kernel: Any = None
-        self.bias: Any = None
-        self._rng = np.random.default_rng(seed)
+        super().__init__(activation, use_bias, dtype, seed)
 
     def __call__(self, x: Any) -> Any:
         """Return the outputs: the space as `padding` says, then the filters."""
@@ -134,12 +142,7 @@ class Conv(Module):
                 f"{at(here())}"
             )
         size = np.shape(x)[-1]
-        if self.kernel is None:
-            shape = (*self.kernel_size, size, self.filters)
-            self.kernel = Variable(glorot_uniform(self._rng, shape, self.dtype), name="kernel")
-            if self.use_bias:
-                self.bias = Variable(np.zeros(self.filters, self.dtype), name="bias")
-        _check_size(size, self.kernel.shape[-2], "Conv")
+        self._build((*self.kernel_size, size, self.filters), "Conv")
         space = np.shape(x)[-1 - rank : -1]
         if self.padding == "same":
             widths = [(0, 0)] * (np.ndim(x) - rank - 1)
@@ -161,9 +164,7 @@ class Conv(Module):
         lead = np.shape(x)[: -1 - rank]
         flat = np.reshape(x, (*lead, math.prod(space), size))
         seen = np.reshape(flat[..., places, :], (*lead, *counts, self.kernel.size // self.filters))
-        total = np.matmul(seen, np.reshape(self.kernel.value, (-1, self.filters)))
-        total = total + self.bias.value if self.use_bias else total
-        return total if self.activation is None else fn(self.activation)(total)
+        return self._finished(np.matmul(seen, np.reshape(self.kernel.value, (-1, self.filters))))
 
 
 class Embedding(Module):

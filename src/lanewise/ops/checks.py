@@ -26,9 +26,7 @@ ERRORS: dict[str, type[Exception]] = {
     "CutOffError": CutOffError,
 }
 #: Messages of errors that plain Python would not raise: no handler of the user's catches those.
-LIMITS = {
-    "int() of more than 63 bits while it is traced",
-}
+LIMITS = {"int() of more than 63 bits while it is traced"}
 
 
 @op

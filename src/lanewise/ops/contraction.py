@@ -16,8 +16,8 @@ from lanewise.ir.types import ArrayType, array_type, has_dim
 from lanewise.ops.derivatives import is_linear, multilinear
 from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.facts import Kind, count, usual
-from lanewise.ops.movement import align, pad_rank, transpose
-from lanewise.ops.registry import Batch, Primitive, absent, op, sample
+from lanewise.ops.movement import broadcasting, pad_rank, transpose
+from lanewise.ops.registry import Batch, Family, Primitive, absent, op, sample
 from lanewise.ops.shapes import broadcast_shapes, rank_of
 
 #: Matrix products of more products of numbers than this are BLAS's.
@@ -104,7 +104,8 @@ class dot_general:
             return dot_general(y, x, batch=(), contract=tuple((j, i) for i, j in contract))
         result = dot_general(x, y, batch=batch_axes, contract=contract)
         # The example's axis is the first free axis of its operand: bring it to the front.
-        at = len(batch) if in_x else rank_of(result) - _count_free(y, batch, contract)
+        free_y = rank_of(y) - len(batch) - len(contract)
+        at = len(batch) if in_x else rank_of(result) - free_y
         axes = (at, *(axis for axis in range(rank_of(result)) if axis != at))
         return result if at == 0 else transpose(result, axes=axes)
 
@@ -209,10 +210,6 @@ def _layout(rank_x: int, rank_y: int, batch: Any, contract: Any) -> tuple[Any, A
     axes_x = (*shared, *free_x, *(i for i, _ in contract))
     axes_y = (*(j for _, j in batch), *free_y, *(j for _, j in contract))
     return axes_x, axes_y, len(free_x), len(free_y)
-
-
-def _count_free(y: Any, batch: Any, contract: Any) -> int:
-    return rank_of(y) - len(batch) - len(contract)
 
 
 def _merged(shape: tuple[DimLike, ...]) -> tuple[DimLike, ...]:
@@ -333,9 +330,6 @@ def gufunc(fn: np.ufunc) -> Primitive:
     def numpy(*operands: Any, dtype: np.dtype | None = None) -> Any:
         return fn(*operands) if dtype is None else fn(*operands, dtype=dtype)
 
-    def batch(b: Batch, *operands: Any, dtype: np.dtype | None) -> Any:
-        return primitive(*align_loops(b, operands, [len(names) for names in inputs]), dtype=dtype)
-
     def lanes(k: Any, types: Any, *operands: Any, dtype: np.dtype | None) -> Any:
         if k.is_batched or "?" in signature:  # one thread at a time: it may raise
             k.leave(f"NumPy calls {fn.__name__} once for all")
@@ -352,11 +346,11 @@ def gufunc(fn: np.ufunc) -> Primitive:
         ]
         return sum(terms[1:], terms[0])
 
-    primitive = Primitive(
+    return Primitive(
         f"gufunc.{fn.__name__}",
         type=infer,
         numpy=numpy,
-        batch=batch,
+        batch=stacked(*[len(names) for names in inputs]),
         lanes=lanes,
         jvp=jvp
         if fn in PRODUCTS
@@ -364,14 +358,23 @@ def gufunc(fn: np.ufunc) -> Primitive:
         samples=absent("any generalized ufunc; the tests of the NumPy table draw them"),
         doc=f"The generalized ufunc ``{fn.__name__}`` with signature ``{signature}``.",
     )
-    return primitive
 
 
-def align_loops(b: Batch, operands: tuple[Any, ...], cores: list[int]) -> list[Any]:
-    """Line up the loop axes of operands whose numbers of core axes differ."""
-    rows = list(zip(operands, b.mapped, cores, strict=True))
-    loop_rank = max(rank_of(value) - mapped - core for value, mapped, core in rows)
-    return [pad_rank(value, loop_rank + core) if mapped else value for value, mapped, core in rows]
+def stacked(*cores: int) -> Family:
+    """Return the batching rule of operands with so many core axes behind the axes of a loop.
+
+    Those of the loop are lined up.
+    """
+
+    def rule(primitive: Primitive, b: Batch, *operands: Any, **params: Any) -> Any:
+        rows = list(zip(operands, b.mapped, cores, strict=True))
+        rank = max(rank_of(value) - mapped - core for value, mapped, core in rows)
+        lined_up = [
+            pad_rank(value, rank + core) if mapped else value for value, mapped, core in rows
+        ]
+        return primitive(*lined_up, **params)
+
+    return Family(rule)
 
 
 @op
@@ -412,8 +415,7 @@ class correlate:
         tail = [_last_product(x[..., k - size :], v[..., : size - k]) for k in range(1, behind + 1)]
         return np.concatenate([*head, inside, *tail], -1)
 
-    def batch(b: Batch, x, v, *, before, behind):
-        return correlate(*align(b, x, v), before=before, behind=behind)
+    batch = broadcasting
 
     def lanes(k, types, x, v, *, before, behind):
         return k.correlated(types[0], x, v, before)

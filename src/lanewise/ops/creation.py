@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lanewise.ir.dims import DimLike
-from lanewise.ir.graph import Operation, Signature
+from lanewise.ir.graph import Operation, Signature, Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.facts import Held, Kind
 from lanewise.ops.registry import absent, op
@@ -32,6 +34,12 @@ class constant:
 
     batch = absent("it has no operand that could be mapped")
     samples = absent("it has no operands; the tests of the text form cover it")
+
+
+def number(value: Any, dtype: Any = np.intp) -> Value:
+    """Record a constant without dimensions."""
+    array = np.array(value, dtype)
+    return constant(data=array.tobytes(), type=array_type(array.dtype, ()))
 
 
 def literal(op: Operation | Signature | None) -> np.ndarray | None:

@@ -8,7 +8,24 @@ import numpy as np
 
 from lanewise.ir.graph import Graph
 from lanewise.ops.derivatives import flat, linear
-from lanewise.ops.registry import Batch, absent, op, sample
+from lanewise.ops.registry import Batch, absent, leading_axes, op, sample
+
+# --- x as it is -----------------------------------------------------------------------------------
+
+
+def _same(x):
+    return x
+
+
+def _in_lanes(k, types, x):
+    return x
+
+
+def _cotangent(d, ct, x):
+    return ct
+
+
+_SAMPLES = (sample((2, 3)), sample(np.array([1 + 2j])))
 
 
 @op
@@ -18,20 +35,40 @@ class stop_gradient:
     conditions = ""
     may_fail = False
 
-    def type(x):
-        return x
-
-    def numpy(x):
-        return x
-
-    def batch(b: Batch, x):
-        return stop_gradient(x)
-
-    def lanes(k, types, x):
-        return x
-
+    type = numpy = _same
+    batch, lanes = leading_axes, _in_lanes
     jvp = flat
-    samples = (sample((2, 3)), sample(np.array([1 + 2j])))
+    samples = _SAMPLES
+
+
+@op
+class again:
+    """x as it is. What is computed of it is not the same to passes as what is computed of x.
+
+    So what is computed again to save memory is not merged with what was computed first.
+    """
+
+    may_fail = False
+
+    type = numpy = _same
+    batch, lanes = leading_axes, _in_lanes
+    jvp, transposed = linear(0), _cotangent
+    samples = _SAMPLES
+
+
+@op
+class assigned:
+    """x as it is, once it is the value of a variable: where a tape stops (`api/tape.py`)."""
+
+    may_fail = False
+
+    type = numpy = _same
+    batch, lanes = leading_axes, _in_lanes
+    jvp, transposed = linear(0), _cotangent
+    samples = _SAMPLES
+
+
+# --- regions that take the place of an operation --------------------------------------------------
 
 
 @op
@@ -90,61 +127,6 @@ class checkpoint:
     lanes = absent("its region takes its place before it is compiled")
     jvp = absent("it holds a region; see transforms/checkpoint.py")
     samples = absent("it holds a region; tests/derivatives covers it")
-
-
-@op
-class again:
-    """x as it is. What is computed of it is not the same to passes as what is computed of x.
-
-    So what is computed again to save memory is not merged with what was computed first.
-    """
-
-    may_fail = False
-
-    def type(x):
-        return x
-
-    def numpy(x):
-        return x
-
-    def batch(b: Batch, x):
-        return again(x)
-
-    def lanes(k, types, x):
-        return x
-
-    jvp = linear(0)
-
-    def transposed(d, ct, x):
-        return ct
-
-    samples = (sample((2, 3)), sample(np.array([1 + 2j])))
-
-
-@op
-class assigned:
-    """x as it is, once it is the value of a variable: where a tape stops (`api/tape.py`)."""
-
-    may_fail = False
-
-    def type(x):
-        return x
-
-    def numpy(x):
-        return x
-
-    def batch(b: Batch, x):
-        return assigned(x)
-
-    def lanes(k, types, x):
-        return x
-
-    jvp = linear(0)
-
-    def transposed(d, ct, x):
-        return ct
-
-    samples = (sample((2, 3)), sample(np.array([1 + 2j])))
 
 
 @op

@@ -17,8 +17,17 @@ from lanewise.ir.graph import Operation
 from lanewise.ir.types import NUMPY, array_type
 from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.facts import Kind
-from lanewise.ops.movement import align, cast
-from lanewise.ops.registry import REGISTRY, Absent, Batch, Primitive, Sample, op, register, sample
+from lanewise.ops.movement import broadcasting, cast
+from lanewise.ops.registry import (
+    REGISTRY,
+    Absent,
+    Primitive,
+    Sample,
+    leading_axes,
+    op,
+    register,
+    sample,
+)
 from lanewise.ops.shapes import broadcast_shapes
 from lanewise.ops.ufuncs import ROWS, UNKNOWN, Partial, element_ns, instructions, row_of, special
 
@@ -34,9 +43,6 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
     def numpy(*operands: Any, dtype: np.dtype | None = None) -> Any:
         loop = {} if dtype is None else {"dtype": dtype, "casting": "unsafe"}
         return (row.numpy or fn)(*operands, **loop)
-
-    def batch(b: Batch, *operands: Any, dtype: np.dtype | None) -> Any:
-        return primitive(*align(b, *operands), dtype=dtype)
 
     def samples() -> list[Sample]:
         rng = np.random.default_rng(0)
@@ -96,11 +102,11 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
     row = row_of(fn)
     partials = row.partial
     never = all(loop.endswith("?") for loop in fn.types or ".")
-    primitive = Primitive(
+    return Primitive(
         name,
         type=infer,
         numpy=numpy,
-        batch=batch,
+        batch=broadcasting,
         samples=samples if name == row.name else [],
         lanes=lanes,
         jvp=jvp if partials is not None else Absent(f"the derivative of {name} is not known"),
@@ -119,7 +125,6 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
         flops=lambda op: price(op) * math.prod(op.results[0].type.shape),
         recompute=row.recompute,
     )
-    return primitive
 
 
 def _powers_fail(op: Operation) -> bool:
@@ -149,7 +154,7 @@ def aligned(x: Any, rank: int) -> Any:
 
 @lru_cache(maxsize=4096)
 def loop_dtypes(
-    fn: np.ufunc, operands: tuple[Any, ...], dtype: np.dtype | None, casting: str | None = None
+    fn: np.ufunc, operands: tuple[Any, ...], dtype: np.dtype | None
 ) -> tuple[np.dtype, ...]:
     """Ask NumPy for the dtypes of the loop that a ufunc runs: its own promotion, to the letter.
 
@@ -163,7 +168,7 @@ def loop_dtypes(
     return fn.resolve_dtypes(
         (*operands, *(None,) * fn.nout),
         signature=(*(None,) * fn.nin, *(dtype,) * fn.nout),
-        casting=casting or "unsafe",
+        casting="unsafe",
     )
 
 
@@ -213,8 +218,7 @@ class where:
     def numpy(condition, x, y):
         return np.where(condition, x, y)
 
-    def batch(b: Batch, condition, x, y):
-        return where(*align(b, condition, x, y))
+    batch = broadcasting
 
     def lanes(k, types, condition, x, y):
         dtype, shape = types[0].dtype, types[0].shape
@@ -259,8 +263,7 @@ class masked_product:
             product = np.multiply(x, y)
         return np.where(np.equal(x, 0), np.zeros((), product.dtype), product)
 
-    def batch(b: Batch, x, y):
-        return masked_product(*align(b, x, y))
+    batch = broadcasting
 
     def lanes(k, types, x, y):
         dtype, shape = types[0].dtype, types[0].shape
@@ -312,8 +315,7 @@ class real:
     def numpy(x):
         return x.real
 
-    def batch(b: Batch, x):
-        return real(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         return k.lazy(types[0].dtype, x.shape, lambda *i: k.parts(x.at(*i))[0], (x,))
@@ -340,8 +342,7 @@ class imag:
     def numpy(x):
         return x.imag
 
-    def batch(b: Batch, x):
-        return imag(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         zero = k.constant(types[0].dtype, 0)
@@ -373,8 +374,7 @@ class complex_:
         result.real, result.imag = x, y
         return result
 
-    def batch(b: Batch, x, y):
-        return complex_(*align(b, x, y))
+    batch = broadcasting
 
     def lanes(k, types, x, y):
         a, b = (aligned(v, len(types[0].shape)) for v in (x, y))
@@ -410,8 +410,7 @@ class root:
     def numpy(x):
         return np.sqrt(x)
 
-    def batch(b: Batch, x):
-        return root(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         loop = loop_dtypes(np.sqrt, (x.dtype,), None)
@@ -443,8 +442,7 @@ class sinc:
         y = np.where(x == 0, np.asarray(_tiny(x.dtype)), x)
         return (np.sin(y) / y).reshape(x.shape)
 
-    def batch(b: Batch, x):
-        return sinc(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         dtype = x.dtype
@@ -492,8 +490,7 @@ class i0:
     def numpy(x):
         return np.i0(x).reshape(x.shape)
 
-    def batch(b: Batch, x):
-        return i0(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         dtype = types[0].dtype

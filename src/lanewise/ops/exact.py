@@ -15,8 +15,8 @@ import numpy as np
 from lanewise.ir.types import array_type
 from lanewise.ops.elementwise import aligned
 from lanewise.ops.facts import Kind, flops_of_fn
-from lanewise.ops.movement import align
-from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.movement import broadcasting
+from lanewise.ops.registry import op, sample
 from lanewise.ops.shapes import broadcast_shapes
 
 MESSAGE = (
@@ -63,8 +63,7 @@ class exact:
                 _exactly(fn, *chosen)
         return result
 
-    def batch(b: Batch, *operands, fn):
-        return exact(*align(b, *operands), fn=fn)
+    batch = broadcasting
 
     def lanes(k, types, *operands, fn):
         shape = types[0].shape

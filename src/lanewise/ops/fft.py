@@ -15,19 +15,25 @@ from lanewise.ops.creation import iota
 from lanewise.ops.derivatives import linear
 from lanewise.ops.facts import Kind, usual, usual_size
 from lanewise.ops.numpy_loops import own_gufunc, same
-from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.registry import along_axis, op, sample
 
 
 def _check(n: int, norm: str | None) -> None:
     most = bounds(n)[1]
     if most is not None and most < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
-    if norm not in (None, "backward", "ortho", "forward"):
-        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+    swapped(norm)
 
 
-#: The normalization with which the transpose of a transform has the same factor.
+#: The normalization with which a transform of the other direction has the same factor.
 _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def swapped(norm: Any) -> str:
+    """Return the normalization that makes a transform of the other direction."""
+    if norm not in _SWAPPED:
+        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+    return _SWAPPED[norm]
 
 
 def _resized(x: Any, n: int, axis: int) -> Any:
@@ -172,8 +178,7 @@ class fft:
     def numpy(x, *, n, axis, norm, inverse):
         return (np.fft.ifft if inverse else np.fft.fft)(x, n, axis, norm)
 
-    def batch(b: Batch, x, *, axis, **params):
-        return fft(x, axis=axis + 1, **params)
+    batch = along_axis
 
     def lanes(k, types, x, *, n, axis, norm, inverse):
         return _transformed(k, types[0], x, n, axis, norm, ("ifft" if inverse else "fft",))
@@ -209,8 +214,7 @@ class rfft:
     def numpy(x, *, n, axis, norm):
         return np.fft.rfft(x, n, axis, norm)
 
-    def batch(b: Batch, x, *, axis, **params):
-        return rfft(x, axis=axis + 1, **params)
+    batch = along_axis
 
     def lanes(k, types, x, *, n, axis, norm):
         return _transformed(k, types[0], x, n, axis, norm, ("rfft_n_even", "rfft_n_odd"))
@@ -222,10 +226,7 @@ class rfft:
         back = d.emit(irfft, terms, n=n, axis=axis, norm=_SWAPPED[norm])
         return _resized(back, x.shape[axis], axis)
 
-    samples = (
-        sample((2, 5), n=5, axis=1, norm=None),
-        sample((4,), n=6, axis=0, norm="ortho"),
-    )
+    samples = (sample((2, 5), n=5, axis=1, norm=None), sample((4,), n=6, axis=0, norm="ortho"))
 
 
 @op
@@ -243,8 +244,7 @@ class irfft:
     def numpy(x, *, n, axis, norm):
         return np.fft.irfft(x, n, axis, norm)
 
-    def batch(b: Batch, x, *, axis, **params):
-        return irfft(x, axis=axis + 1, **params)
+    batch = along_axis
 
     def lanes(k, types, x, *, n, axis, norm):
         return _transformed(k, types[0], x, n, axis, norm, ("irfft",))
@@ -255,7 +255,4 @@ class irfft:
         terms = np.conjugate(d.emit(rfft, ct, n=n, axis=axis, norm=_SWAPPED[norm]))
         return _resized(terms * _weights(d, n, terms, axis, 2.0), x.shape[axis], axis)
 
-    samples = (
-        sample((2, 5), n=8, axis=1, norm=None),
-        sample((4,), n=5, axis=0, norm="backward"),
-    )
+    samples = (sample((2, 5), n=8, axis=1, norm=None), sample((4,), n=5, axis=0, norm="backward"))

@@ -146,11 +146,7 @@ def _combine_at_all_axes(
 
 
 def scatter_into(
-    result: np.ndarray,
-    values: np.ndarray,
-    *indices: np.ndarray,
-    axis: int,
-    fn: np.ufunc | None,
+    result: np.ndarray, values: np.ndarray, *indices: np.ndarray, axis: int, fn: np.ufunc | None
 ) -> None:
     """Write or combine `values` into an array at the indices, in place; see `scatter`."""
     if fn is None:

@@ -10,10 +10,10 @@ import numpy as np
 from lanewise.ir.dims import dim_min
 from lanewise.ir.types import array_type
 from lanewise.ops import differentials
-from lanewise.ops.contraction import align_loops
+from lanewise.ops.contraction import stacked
 from lanewise.ops.facts import Kind
 from lanewise.ops.linalg import POSITIVE, check_matrix, lapack_dtype, real_dtype, svd
-from lanewise.ops.registry import Batch, absent, op, sample
+from lanewise.ops.registry import absent, op, sample
 from lanewise.ops.shapes import broadcast_shapes
 
 
@@ -37,8 +37,7 @@ class pinv:
         lead = np.broadcast_shapes(x.shape[:-2], np.shape(rcond))
         return np.linalg.pinv(np.broadcast_to(x, (*lead, *x.shape[-2:])), rcond, hermitian)
 
-    def batch(b: Batch, x, rcond, *, hermitian):
-        return pinv(*align_loops(b, (x, rcond), [2, 0]), hermitian=hermitian)
+    batch = stacked(2, 0)
 
     lanes = absent("what counts as zero is LAPACK's to say")
 
@@ -99,8 +98,7 @@ class lstsq:
             residuals = np.sum(np.square(np.abs(y - a @ x)), axis=0, dtype=residuals.dtype)
         return x, residuals, np.intc(rank), singular
 
-    def batch(b: Batch, a, y, rcond):
-        return lstsq(*align_loops(b, (a, y, rcond), [2, 2, 0]))
+    batch = stacked(2, 2, 0)
 
     lanes = absent("what counts as zero is LAPACK's to say")
 

@@ -9,6 +9,7 @@ triangle has none. `differentials` has the formulas.
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +17,13 @@ from lanewise.errors import UnsupportedError
 from lanewise.ir.dims import differ, dim_min
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops import differentials
-from lanewise.ops.contraction import align_loops
+from lanewise.ops.contraction import stacked
 from lanewise.ops.derivatives import is_linear
 from lanewise.ops.differentials import adjoint_of, phase, product_without
 from lanewise.ops.facts import Kind, flops_of_matrices
 from lanewise.ops.lapack import BLOCKED, IN_LANES, VALUES_IN_LANES, called, is_small
 from lanewise.ops.lapack import call_ns as price
-from lanewise.ops.registry import Batch, absent, op, sample, spread
+from lanewise.ops.registry import absent, leading_axes, op, sample, spread
 from lanewise.ops.shapes import broadcast_shapes
 
 _MATRIX = spread((3, 3)) + 3 * np.eye(3)
@@ -32,12 +33,17 @@ _SINGULAR = np.diag([1.0, 2.0, 0.0, 3.0]) + np.eye(4, k=1)
 _STACK = np.stack([POSITIVE, _MATRIX @ _MATRIX.T + np.eye(3)])
 
 
-def check_matrix(x: ArrayType, square: bool = True) -> np.dtype:
-    """Return the dtype that LAPACK computes in, or raise NumPy's error."""
+def check_stack(x: Any) -> None:
+    """Raise NumPy's error for what is no stack of matrices."""
     if x.ndim < 2:
         raise np.linalg.LinAlgError(
             f"{x.ndim}-dimensional array given. Array must be at least two-dimensional"
         )
+
+
+def check_matrix(x: ArrayType, square: bool = True) -> np.dtype:
+    """Return the dtype that LAPACK computes in, or raise NumPy's error."""
+    check_stack(x)
     if square and differ(x.shape[-1], x.shape[-2]):
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     return lapack_dtype(x.dtype)
@@ -69,8 +75,7 @@ class cholesky:
     def numpy(x, *, upper):
         return np.linalg.cholesky(x, upper=upper)
 
-    def batch(b: Batch, x, **params):
-        return cholesky(x, **params)
+    batch = leading_axes
 
     def lanes(k, types, x, *, upper):
         if is_small(x):
@@ -113,8 +118,7 @@ class solve:
     def numpy(a, y):
         return np.linalg.solve(a, y)
 
-    def batch(b: Batch, a, y):
-        return solve(*align_loops(b, (a, y), [2, 2]))
+    batch = stacked(2, 2)
 
     def lanes(k, types, a, y):
         return k.solve(types[0], a, y) if is_small(a) else called(k, types, "solve", (a, y))
@@ -156,8 +160,7 @@ class inv:
                 result[index] = np.linalg.inv(x[index])
         return result
 
-    def batch(b: Batch, x, *, strict):
-        return inv(x, strict=strict)
+    batch = leading_axes
 
     def lanes(k, types, x, *, strict):
         return k.solve(types[0], x) if is_small(x) else called(k, types, "inv", (x,))
@@ -185,8 +188,7 @@ class det:
     def numpy(x):
         return np.linalg.det(x)
 
-    def batch(b: Batch, x):
-        return det(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         return k.det(types[0], x) if is_small(x) else called(k, types, "det", (x,), fails=False)
@@ -223,8 +225,7 @@ class adjugate:
             result[rest] = phase(u, vh) * (scaled @ adjoint_of(u))
         return result
 
-    def batch(b: Batch, x):
-        return adjugate(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         dtype = types[0].dtype
@@ -265,8 +266,7 @@ class adjugate_moved:
         middle = diagonal[..., None] * np.eye(s.shape[-1], dtype=s.dtype) - products * inner
         return phase(u, vh) * (adjoint_of(vh) @ middle @ adjoint_of(u))
 
-    def batch(b: Batch, x, t):
-        return adjugate_moved(*align_loops(b, (x, t), [2, 2]))
+    batch = stacked(2, 2)
 
     lanes = absent("it takes singular vectors, which are LAPACK's")
 
@@ -305,8 +305,7 @@ class slogdet:
     def numpy(x):
         return tuple(np.linalg.slogdet(x))
 
-    def batch(b: Batch, x):
-        return slogdet(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         return (
@@ -350,8 +349,7 @@ class qr:
         result = np.linalg.qr(x, mode)
         return result if mode == "r" else tuple(result)
 
-    def batch(b: Batch, x, *, mode):
-        return qr(x, mode=mode)
+    batch = leading_axes
 
     def lanes(k, types, x, *, mode):
         return k.qr(types, x, mode)
@@ -407,8 +405,7 @@ class svd:
     def numpy(x, *, full_matrices):
         return tuple(np.linalg.svd(x, full_matrices))
 
-    def batch(b: Batch, x, *, full_matrices):
-        return svd(x, full_matrices=full_matrices)
+    batch = leading_axes
 
     def lanes(k, types, x, *, full_matrices):
         return called(k, types, "svd_f" if full_matrices else "svd_s", (x,))
@@ -446,8 +443,7 @@ class svdvals:
     def numpy(x):
         return np.linalg.svd(x, compute_uv=False)
 
-    def batch(b: Batch, x):
-        return svdvals(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         is_own = is_small(x, VALUES_IN_LANES)
@@ -474,8 +470,7 @@ class eigh:
     def numpy(x, *, uplo):
         return tuple(np.linalg.eigh(x, uplo))
 
-    def batch(b: Batch, x, *, uplo):
-        return eigh(x, uplo=uplo)
+    batch = leading_axes
 
     def lanes(k, types, x, *, uplo):
         return called(k, types, "eigh_up" if uplo == "U" else "eigh_lo", (x,))
@@ -504,8 +499,7 @@ class eigvalsh:
     def numpy(x, *, uplo):
         return np.linalg.eigvalsh(x, uplo)
 
-    def batch(b: Batch, x, *, uplo):
-        return eigvalsh(x, uplo=uplo)
+    batch = leading_axes
 
     def lanes(k, types, x, *, uplo):
         if is_small(x, VALUES_IN_LANES):
@@ -539,8 +533,7 @@ class eig:
         dtype = np.result_type(values, np.complex64)
         return values.astype(dtype), vectors.astype(dtype)
 
-    def batch(b: Batch, x):
-        return eig(x)
+    batch = leading_axes
 
     lanes = absent("in which order eigenvalues come is LAPACK's")
 
@@ -567,8 +560,7 @@ class eigvals:
         values = np.linalg.eigvals(x)
         return values.astype(np.result_type(values, np.complex64))
 
-    def batch(b: Batch, x):
-        return eigvals(x)
+    batch = leading_axes
 
     lanes = absent("in which order eigenvalues come is LAPACK's")
 

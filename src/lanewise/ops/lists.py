@@ -21,11 +21,14 @@ from lanewise.ops.movement import repeat_unmapped
 from lanewise.ops.registry import Batch, absent, op
 from lanewise.ops.tables import (
     INTP,
+    Store,
     Tables,
     check_lists,
     flattened,
+    for_each_list,
+    like_lists,
     longer,
-    repeated_lists,
+    of_lists,
     table_get,
     table_of,
     table_put,
@@ -40,7 +43,7 @@ UNTRUSTED = "untrusted "
 _FEW = 16
 
 
-class Arena:
+class Arena(Store):
     """Entries of lists: entry 0 is no entry, the list without elements.
 
     Beside the entry before it, an entry knows one far before it, so that any entry of a list is
@@ -48,12 +51,6 @@ class Arena:
     """
 
     __slots__ = ("before", "count", "depth", "far", "tangents", "values")
-
-    shape = ()
-
-    def __getitem__(self, key: tuple[()]) -> Arena:
-        """Return itself: it is handed on like a scalar."""
-        return self
 
     def __init__(self) -> None:
         self.count = 1
@@ -287,15 +284,12 @@ class list_append:
     continues = tangent_of_last = True
     may_fail = False
 
-    def type(arena, lists, value):
-        check_lists(lists, value)
-        return lists
+    type = like_lists
 
     def numpy(arena, lists, value):
-        return arena.append(*flattened(lists, value)).reshape(np.shape(lists))[()]
+        return for_each_list(arena.append, lists, value)
 
-    def batch(b: Batch, arena, lists, value):
-        return list_append(arena, *repeated_lists(b, lists, value))
+    batch = of_lists
 
     def lanes(k, types, arena, lists, value):
         return arena.append(lists, value)
@@ -317,15 +311,12 @@ class list_cut:
     continues = overwrites = tangent_of_last = True
     may_fail = False
 
-    def type(arena, lists, size):
-        check_lists(lists, size)
-        return lists
+    type = like_lists
 
     def numpy(arena, lists, size):
-        return arena.cut(*flattened(lists, size)).reshape(np.shape(lists))[()]
+        return for_each_list(arena.cut, lists, size)
 
-    def batch(b: Batch, arena, lists, size):
-        return list_cut(arena, *repeated_lists(b, lists, size))
+    batch = of_lists
 
     def lanes(k, types, arena, lists, size):
         return arena.cut(lists, size)
@@ -400,15 +391,12 @@ class list_length:
     held, conditions = Held.NUMBERS, ""
     may_fail = False
 
-    def type(arena, lists):
-        check_lists(lists)
-        return lists
+    type = like_lists
 
     def numpy(arena, lists):
         return arena.depth[lists]
 
-    def batch(b: Batch, arena, lists):
-        return list_length(arena, *repeated_lists(b, lists))
+    batch = of_lists
 
     def lanes(k, types, arena, lists):
         return lists
@@ -424,15 +412,12 @@ class list_write:
     kind, conditions = Kind.LISTS, ""
     continues = overwrites = tangent_of_last = True
 
-    def type(arena, lists, index, value):
-        check_lists(lists, index, value)
-        return lists
+    type = like_lists
 
     def numpy(arena, lists, index, value):
-        return arena.write(*flattened(lists, index, value)).reshape(np.shape(lists))[()]
+        return for_each_list(arena.write, lists, index, value)
 
-    def batch(b: Batch, arena, lists, index, value):
-        return list_write(arena, *repeated_lists(b, lists, index, value))
+    batch = of_lists
 
     def lanes(k, types, arena, lists, index, value):
         return arena.changed(lists, index, value, adding=False)
@@ -460,8 +445,7 @@ class list_read:
         values = arena.read(*flattened(lists, index))
         return values.astype(dtype, copy=False).reshape((*np.shape(lists), *shape))[()]
 
-    def batch(b: Batch, arena, lists, index, *, dtype, shape):
-        return list_read(arena, *repeated_lists(b, lists, index), dtype=dtype, shape=shape)
+    batch = of_lists
 
     def lanes(k, types, arena, lists, index, *, dtype, shape):
         return arena.item(lists, index, dtype, shape)
@@ -499,8 +483,7 @@ class list_stack:
             result[taken] = values
         return result.reshape((*np.shape(lists), *result.shape[1:]))
 
-    def batch(b: Batch, arena, lists, **params):
-        return list_stack(arena, *repeated_lists(b, lists), **params)
+    batch = of_lists
 
     lanes = absent("a list that is stacked has no native form")
 

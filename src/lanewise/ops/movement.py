@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lanewise.errors import UnsupportedError
 from lanewise.ir.dims import Dim, DimLike, Shape, bounds, differ, dim_max, dim_min, product
+from lanewise.ir.graph import Value
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.facts import Held, Kind
-from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.registry import Batch, Family, Primitive, leading_axes, op, sample
 from lanewise.ops.shapes import broadcasts_to, may_agree, rank_of, shape_of
 
 #: How one axis is sliced: (start, stop, step) as in ``range``, or None for the whole axis.
@@ -331,8 +334,7 @@ class diagonal:
     def numpy(x, *, offset):
         return np.diagonal(x, offset, -2, -1)
 
-    def batch(b: Batch, x, *, offset):
-        return diagonal(x, offset=offset)
+    batch = leading_axes
 
     def lanes(k, types, x, *, offset):
         down, right = max(-offset, 0), max(offset, 0)
@@ -373,8 +375,7 @@ class cast:
     def numpy(x, *, dtype):
         return x.astype(dtype)
 
-    def batch(b: Batch, x, *, dtype):
-        return cast(x, dtype=dtype)
+    batch = leading_axes
 
     def lanes(k, types, x, *, dtype):
         return k.lazy(dtype, x.shape, lambda *i: k.convert(x.at(*i), dtype), (x,))
@@ -417,8 +418,7 @@ class bitcast:
     def numpy(x, *, dtype):
         return (x if x.dtype.itemsize == dtype.itemsize else np.ascontiguousarray(x)).view(dtype)
 
-    def batch(b: Batch, x, *, dtype):
-        return bitcast(x, dtype=dtype)
+    batch = leading_axes
 
     def lanes(k, types, x, *, dtype):
         return k.lazy(dtype, types[0].shape, lambda *i: k.bitcast(x.at(*i), dtype), (x,))
@@ -469,6 +469,12 @@ def align(b: Batch, *operands):
     rows = list(zip(operands, b.mapped, strict=True))
     rank = max(rank_of(value) - mapped for value, mapped in rows)
     return [pad_rank(value, rank) if mapped else value for value, mapped in rows]
+
+
+@Family
+def broadcasting(primitive: Primitive, b: Batch, *operands: Value, **params: Any) -> Any:
+    """Record an operation on operands of which the axes are lined up."""
+    return primitive(*align(b, *operands), **params)
 
 
 def sliced_shape(shape: Shape, index: tuple[AxisSlice, ...]) -> Shape:

@@ -15,8 +15,8 @@ import numpy as np
 
 from lanewise.ir.types import array_type
 from lanewise.ops.facts import Held
-from lanewise.ops.movement import align
-from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.movement import broadcasting
+from lanewise.ops.registry import leading_axes, op, sample
 from lanewise.ops.shapes import broadcast_shapes
 
 #: The functions, by the name that stands in graphs. A Python has not all of those in `math`.
@@ -74,8 +74,7 @@ class python_call:
         found = np.frompyfunc(FUNCTIONS[fn], len(operands), 1)(*operands)
         return np.asarray(found, object).astype(dtype)
 
-    def batch(b: Batch, *operands, fn, dtype, rows):
-        return python_call(*align(b, *operands), fn=fn, dtype=dtype, rows=rows)
+    batch = broadcasting
 
     def lanes(k, types, *operands, fn, dtype, rows):
         return k.python_call(types[0], operands, fn, rows)
@@ -157,8 +156,7 @@ class integer_of:
         finite = ~np.any(np.isinf(x))
         yield finite, OverflowError("cannot convert float infinity to integer")
 
-    def batch(b: Batch, x):
-        return integer_of(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         def at(*i):

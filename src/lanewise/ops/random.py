@@ -23,8 +23,8 @@ from lanewise.ir.types import array_type
 from lanewise.ops.derivatives import flat
 from lanewise.ops.elementwise import aligned
 from lanewise.ops.facts import Kind
-from lanewise.ops.movement import align
-from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.movement import broadcasting
+from lanewise.ops.registry import op, sample
 from lanewise.ops.shapes import broadcast_shapes
 
 U64, I64, F64 = np.dtype(np.uint64), np.dtype(np.int64), np.dtype(np.float64)
@@ -232,8 +232,7 @@ class random_draw:
             result[start : start + BLOCK] = found.of(OnArrays, *block, *rows[4:])
         return result.reshape(shape)
 
-    def batch(b: Batch, *operands, law):
-        return random_draw(*align(b, *operands), law=law)
+    batch = broadcasting
 
     def lanes(k, types, *operands, law):
         found, shape, m = LAWS[law], types[0].shape, InKernels(k)

@@ -14,11 +14,12 @@ from lanewise.ops.creation import iota
 from lanewise.ops.derivatives import linear
 from lanewise.ops.facts import Held, Kind, flops_of_fn, fn_may_fail
 from lanewise.ops.indexing import gather
-from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.registry import Batch, along_axis, op, sample
 from lanewise.ops.shapes import broadcasts_to
 from lanewise.ops.ufuncs import row_of
 
-#: Functions that give one of their operands, and functions that are constant almost everywhere.
+#: Functions that give one of their operands, so that any may be taken again and again; and those
+#: that are constant almost everywhere.
 CHOICES = (np.maximum, np.minimum, np.fmax, np.fmin)
 FLAT = (np.floor_divide,)
 
@@ -101,8 +102,7 @@ class accumulate:
     def numpy(x, *, fn, axis, dtype):
         return fn.accumulate(x, axis, dtype)
 
-    def batch(b: Batch, x, *, fn, axis, dtype):
-        return accumulate(x, fn=fn, axis=axis + 1, dtype=dtype)
+    batch = along_axis
 
     def lanes(k, types, x, *, fn, axis, dtype):
         return k.accumulated(types[0], x, fn, axis)
@@ -152,8 +152,7 @@ class reduceat:
     def numpy(x, *, fn, indices, axis, dtype):
         return fn.reduceat(x, np.array(indices, np.intp), axis, dtype)
 
-    def batch(b: Batch, x, *, fn, indices, axis, dtype):
-        return reduceat(x, fn=fn, indices=indices, axis=axis + 1, dtype=dtype)
+    batch = along_axis
 
     def lanes(k, types, x, *, fn, indices, axis, dtype):
         return k.reduced_in_runs(types[0], x, fn, indices, axis)
@@ -306,8 +305,7 @@ class argreduce:
     def numpy(x, *, fn, axis):
         return getattr(x, fn)(axis)
 
-    def batch(b: Batch, x, *, fn, axis):
-        return argreduce(x, fn=fn, axis=axis + 1)
+    batch = along_axis
 
     def lanes(k, types, x, *, fn, axis):
         return k.found_best(types[0], x, fn == "argmax", axis)

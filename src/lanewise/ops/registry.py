@@ -8,7 +8,8 @@ A primitive is written as a class whose functions are its rules::
 
         def type(x, *, axis): ...            # checks, and gives the types of the results
         def numpy(x, *, axis): ...           # the reference meaning
-        batch = along_axis                   # how it is mapped; or absent("reason")
+        batch = along_axis                   # how it is mapped: a function, the rule of a `Family`,
+                                             # or absent("reason")
         def lanes(k, types, x, *, axis): ... # how a kernel computes it; if it has a native form
         def together(k, types, xs, params): ...  # how one loop computes several (`space`)
         jvp = linear(0)                      # how its results follow small changes of operands
@@ -28,6 +29,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -77,6 +79,25 @@ class Batch:
     mapped: tuple[bool, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A batching rule that many primitives have: it is told of which one the operation is."""
+
+    rule: Callable[..., Any]
+
+
+@Family
+def leading_axes(primitive: Primitive, b: Batch, *operands: Value, **params: Any) -> Any:
+    """Record the operation as it is: it takes any axes in front, as of stacks of matrices."""
+    return primitive(*operands, **params)
+
+
+@Family
+def along_axis(primitive: Primitive, b: Batch, x: Value, *, axis: int, **params: Any) -> Any:
+    """Record the operation along an axis of x, which has one more in front."""
+    return primitive(x, axis=axis + 1, **params)
+
+
 #: How many signatures of a primitive are found at once, in a plain dict.
 RECENT = 4096
 
@@ -97,7 +118,7 @@ class Primitive(Facts):
         *,
         type: Callable[..., Any],
         numpy: Callable[..., Any] | Absent,
-        batch: BatchRule | Absent,
+        batch: BatchRule | Family | Absent,
         samples: Sequence[Sample] | Callable[[], Sequence[Sample]] | Absent,
         doc: str,
         lanes: Callable[..., Any] | Absent = Absent("it is left to NumPy"),
@@ -112,7 +133,7 @@ class Primitive(Facts):
         self.name = name
         self.type = type
         self.numpy = numpy
-        self.batch = batch
+        self.batch = partial(batch.rule, self) if isinstance(batch, Family) else batch
         self.samples = samples
         #: Writes it into a kernel: of the lowering, the types of the results, and the operands.
         self.lanes = lanes

@@ -9,7 +9,7 @@ import numpy as np
 from lanewise.ir.dims import DimLike, dim_max, product
 from lanewise.ir.graph import Operation, Value
 from lanewise.ir.types import array_type
-from lanewise.ops.creation import constant, dimension
+from lanewise.ops.creation import dimension, number
 from lanewise.ops.elementwise import elementwise, imag, real, where
 from lanewise.ops.facts import count
 from lanewise.ops.indexing import gather, take_along_axis
@@ -46,10 +46,7 @@ class flatnonzero:
     def lanes(k, types, mask, *, length):
         return k.places_of(mask, length)
 
-    samples = (
-        sample(np.array([True, False, True]), length=2),
-        sample(np.zeros(0, bool), length=0),
-    )
+    samples = (sample(np.array([True, False, True]), length=2), sample(np.zeros(0, bool), length=0))
 
 
 @op
@@ -110,22 +107,19 @@ def _bisect(tables: Value, values: Value, side: str) -> Value:
     bits = MOST_BITS
     if isinstance(length, int):
         bits = length.bit_length()
-        size = _number(length)
+        size = number(length)
     else:  # with one more element, so that there is one
         size = dimension(size=length)
-        zero = constant(
-            data=bytes(tables.type.dtype.itemsize), type=array_type(tables.type.dtype, ())
-        )
-        tables = pad(tables, zero, widths=((0, 0), (0, 1)))
-    at = broadcast_to(_number(0), shape=(batch, shape_of(values)[1]))
+        tables = pad(tables, number(0, tables.type.dtype), widths=((0, 0), (0, 1)))
+    at = broadcast_to(number(0), shape=(batch, shape_of(values)[1]))
     if not bits:
         return at
     dtype = np.result_type(tables.type.dtype, values.type.dtype)
     tables, values = cast(tables, dtype=dtype), cast(values, dtype=dtype)
     add, less_equal, minimum = map(elementwise, (np.add, np.less_equal, np.minimum))
     for bit in reversed(range(bits)):
-        further = add(at, _number(1 << bit))
-        last = add(minimum(further, size), _number(-1))
+        further = add(at, number(1 << bit))
+        last = add(minimum(further, size), number(-1))
         found = take_along_axis(tables, last, axis=1)
         if side == "left":
             fits = _sorts_before(found, values)
@@ -134,11 +128,6 @@ def _bisect(tables: Value, values: Value, side: str) -> Value:
         inside = less_equal(further, size)
         at = where(elementwise(np.logical_and)(inside, fits), further, at)
     return at
-
-
-def _number(value: int) -> Value:
-    dtype = np.dtype(np.intp)
-    return constant(data=np.array(value, dtype).tobytes(), type=array_type(dtype, ()))
 
 
 def _sorts_before(x: Value, y: Value) -> Value:

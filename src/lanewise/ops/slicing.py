@@ -11,12 +11,12 @@ from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.checks import checked
-from lanewise.ops.creation import constant, dimension, iota
+from lanewise.ops.creation import dimension, iota, number
 from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.elementwise import aligned, elementwise
 from lanewise.ops.facts import Held, Kind
 from lanewise.ops.indexing import gather, scatter
-from lanewise.ops.movement import align, repeat_unmapped, reshape
+from lanewise.ops.movement import broadcasting, repeat_unmapped, reshape
 from lanewise.ops.registry import Batch, op, sample
 from lanewise.ops.shapes import broadcast_shapes, shape_of
 
@@ -47,8 +47,7 @@ class slice_bound:
         bound = bound + (bound < 0) * size
         return np.minimum(np.maximum(bound, -backward), size - backward)
 
-    def batch(b: Batch, bound, size, *, backward):
-        return slice_bound(*align(b, bound, size), backward=backward)
+    batch = broadcasting
 
     def lanes(k, types, bound, size, *, backward):
         b, s = (aligned(x, len(types[0].shape)) for x in (bound, size))
@@ -180,22 +179,6 @@ class put_slice:
     )
 
 
-def put_slice_into(
-    result: np.ndarray,
-    values: np.ndarray,
-    start: Any,
-    stop: Any,
-    *,
-    axis: int,
-    step: int,
-    length: DimLike,
-) -> None:
-    """Write a slice of an array in place; see `put_slice`."""
-    part = result[_key(start, stop, step, axis)]
-    _check_length(part.shape[axis], length, result.shape[axis])
-    part[...] = values
-
-
 def _sliced_shape(
     x: ArrayType, start: ArrayType, stop: ArrayType, axis: int, length: DimLike
 ) -> Any:
@@ -240,6 +223,4 @@ def _places(start: Value, stop: Value, size: DimLike, step: int, length: DimLike
 
 
 def _number(value: DimLike) -> Value:
-    if isinstance(value, Dim):
-        return dimension(size=value)
-    return constant(data=np.array(value, _INTP).tobytes(), type=array_type(_INTP, ()))
+    return dimension(size=value) if isinstance(value, Dim) else number(value)

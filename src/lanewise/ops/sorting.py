@@ -10,7 +10,7 @@ from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Operation
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.facts import Kind, count, usual_size
-from lanewise.ops.registry import Batch, absent, op, sample
+from lanewise.ops.registry import absent, along_axis, op, sample
 
 #: Rows of at most so many numbers are sorted by networks, one in each lane where examples have the
 #: lanes, and longer ones each by itself; those of complex numbers by NumPy.
@@ -52,8 +52,7 @@ class sort:
     def numpy(x, *, axis, kind):
         return np.sort(x, axis, kind)
 
-    def batch(b: Batch, x, *, axis, kind):
-        return sort(x, axis=axis + 1, kind=kind)
+    batch = along_axis
 
     def lanes(k, types, x, *, axis, kind):
         return k.sorted_along(types[0], x, axis)
@@ -78,8 +77,7 @@ class argsort:
     def numpy(x, *, axis, kind):
         return np.argsort(x, axis, kind)
 
-    def batch(b: Batch, x, *, axis, kind):
-        return argsort(x, axis=axis + 1, kind=kind)
+    batch = along_axis
 
     def lanes(k, types, x, *, axis, kind):
         return k.sorted_along(types[0], x, axis, places=True)
@@ -102,8 +100,7 @@ class partition:
     def numpy(x, *, kth, axis):
         return np.partition(x, kth, axis)
 
-    def batch(b: Batch, x, *, kth, axis):
-        return partition(x, kth=kth, axis=axis + 1)
+    batch = along_axis
 
     def lanes(k, types, x, *, kth, axis):
         return k.sorted_along(types[0], x, axis, kth=kth)
@@ -133,8 +130,7 @@ class argpartition:
     def numpy(x, *, kth, axis):
         return np.argpartition(x, kth, axis)
 
-    def batch(b: Batch, x, *, kth, axis):
-        return argpartition(x, kth=kth, axis=axis + 1)
+    batch = along_axis
 
     def lanes(k, types, x, *, kth, axis):
         return k.sorted_along(types[0], x, axis, places=True, kth=kth)
@@ -166,8 +162,7 @@ class packbits:
     def numpy(x, *, axis, bitorder):
         return np.packbits(x, axis, bitorder)
 
-    def batch(b: Batch, x, *, axis, bitorder):
-        return packbits(x, axis=axis + 1, bitorder=bitorder)
+    batch = along_axis
 
     lanes = absent("NumPy does eight bits at a time")
 
@@ -191,8 +186,7 @@ class unpackbits:
     def numpy(x, *, axis, count, bitorder):
         return np.unpackbits(x, axis, count, bitorder)
 
-    def batch(b: Batch, x, *, axis, count, bitorder):
-        return unpackbits(x, axis=axis + 1, count=count, bitorder=bitorder)
+    batch = along_axis
 
     lanes = absent("NumPy does eight bits at a time")
 

@@ -13,32 +13,41 @@ fast", 1991): going back is possible but slow, and a loop never does.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 
 from lanewise.ir.dims import DimLike, Shape
+from lanewise.ir.graph import Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.derivatives import flat, is_linear
 from lanewise.ops.facts import Held, Kind
 from lanewise.ops.movement import repeat_unmapped
-from lanewise.ops.registry import Batch, absent, op
+from lanewise.ops.registry import Batch, Family, Primitive, absent, leading_axes, op
 
 INTP = np.dtype(np.intp)
 
 _NO_SAMPLES = "a table is no array; tests/derivatives/test_lists.py runs it"
 
 
-class Tables:
-    """Tables of elements of one shape. Version 0 is the table of zeros."""
+class Store:
+    """What the elements of lists or tables lie in: it is handed on like a scalar."""
 
-    __slots__ = ("base", "count", "following", "old", "place", "room", "tangents", "used", "values")
+    __slots__ = ()
 
     shape = ()
 
-    def __getitem__(self, key: tuple[()]) -> Tables:
-        """Return itself: it is handed on like a scalar."""
+    def __getitem__(self, key: tuple[()]) -> Self:
+        """Return itself."""
         return self
+
+
+class Tables(Store):
+    """Tables of elements of one shape. Version 0 is the table of zeros."""
+
+    __slots__ = ("base", "count", "following", "old", "place", "room", "tangents", "used", "values")
 
     def __init__(self) -> None:
         self.count = 1  # versions
@@ -185,6 +194,11 @@ def flattened(lists: Any, *others: Any) -> tuple[np.ndarray, ...]:
     return (lists.reshape(count), *[x.reshape(count, *x.shape[lists.ndim :]) for x in rest])
 
 
+def for_each_list(run: Callable[..., np.ndarray], lists: Any, *others: Any) -> Any:
+    """Return what `run` gives for lists, and for what there is for each, with their axes."""
+    return run(*flattened(lists, *others)).reshape(np.shape(lists))[()]
+
+
 def check_lists(lists: ArrayType, *others: ArrayType) -> None:
     if lists.dtype != INTP:
         raise TypeError(f"lists are entries of an arena, not {lists}")
@@ -193,10 +207,22 @@ def check_lists(lists: ArrayType, *others: ArrayType) -> None:
             raise ValueError(f"{other} has not one entry for each of the lists {lists}")
 
 
+def like_lists(store: ArrayType, lists: ArrayType, *others: ArrayType) -> ArrayType:
+    """Return the type of lists, of which operands have an entry each."""
+    check_lists(lists, *others)
+    return lists
+
+
 def repeated_lists(b: Batch, *operands: Any) -> list[Any]:
     """Repeat what is not mapped along the batch; the arena is that of all examples."""
     assert not b.mapped[0]
     return repeat_unmapped(Batch(b.size, b.mapped[1:]), *operands)
+
+
+@Family
+def of_lists(primitive: Primitive, b: Batch, store: Value, *operands: Value, **params: Any) -> Any:
+    """Record an operation on operands that have an entry for each list."""
+    return primitive(store, *repeated_lists(b, *operands), **params)
 
 
 def _zero(d: Any, operand: Any, tangent: Any) -> Any:
@@ -265,8 +291,7 @@ class table_get:
         like = np.broadcast_to(np.zeros((), dtype), (len(ones[0]), *shape))
         return store.get(*ones, like).reshape((*tables.shape, *shape))[()]
 
-    def batch(b: Batch, store, tables, place, *, dtype, shape):
-        return table_get(store, *repeated_lists(b, tables, place), dtype=dtype, shape=shape)
+    batch = of_lists
 
     def lanes(k, types, store, tables, place, *, dtype, shape):
         return store.table_item(tables, place, dtype, shape)
@@ -289,16 +314,12 @@ class table_add:
     continues = tangent_of_last = overwrites = True
     may_fail = False
 
-    def type(store, tables, place, value):
-        check_lists(tables, place, value)
-        return tables
+    type = like_lists
 
     def numpy(store, tables, place, value):
-        found = store.change(*flattened(tables, place, value), adding=True)
-        return found.reshape(np.shape(tables))[()]
+        return for_each_list(partial(store.change, adding=True), tables, place, value)
 
-    def batch(b: Batch, store, tables, place, value):
-        return table_add(store, *repeated_lists(b, tables, place, value))
+    batch = of_lists
 
     def lanes(k, types, store, tables, place, value):
         return store.changed(tables, place, value, adding=True)
@@ -329,16 +350,12 @@ class table_put:
     continues = tangent_of_last = overwrites = True
     may_fail = False
 
-    def type(store, tables, place, value):
-        check_lists(tables, place, value)
-        return tables
+    type = like_lists
 
     def numpy(store, tables, place, value):
-        found = store.change(*flattened(tables, place, value), adding=False)
-        return found.reshape(np.shape(tables))[()]
+        return for_each_list(partial(store.change, adding=False), tables, place, value)
 
-    def batch(b: Batch, store, tables, place, value):
-        return table_put(store, *repeated_lists(b, tables, place, value))
+    batch = of_lists
 
     def lanes(k, types, store, tables, place, value):
         return store.changed(tables, place, value, adding=False)
@@ -363,15 +380,12 @@ class table_sum:
     tangent_of_last = True
     may_fail = False
 
-    def type(store, tables, others):
-        check_lists(tables, others)
-        return tables
+    type = like_lists
 
     def numpy(store, tables, others):
         return store.total(np.stack(flattened(tables, others), -1)).reshape(np.shape(tables))[()]
 
-    def batch(b: Batch, store, tables, others):
-        return table_sum(store, *repeated_lists(b, tables, others))
+    batch = of_lists
 
     lanes = absent("tables that are added as a whole have no native form")
 
@@ -401,8 +415,7 @@ class table_total:
         rows = tables.reshape(math.prod(tables.shape[:-1]), tables.shape[-1])
         return store.total(rows).reshape(tables.shape[:-1])[()]
 
-    def batch(b: Batch, store, tables):
-        return table_total(store, tables)
+    batch = leading_axes
 
     lanes = absent("tables that are added as a whole have no native form")
 
@@ -429,8 +442,7 @@ class table_repeat:
     def numpy(store, tables, *, count):
         return np.broadcast_to(np.asarray(tables)[..., None], (*np.shape(tables), count))
 
-    def batch(b: Batch, store, tables, *, count):
-        return table_repeat(store, tables, count=count)
+    batch = leading_axes
 
     lanes = absent("tables that are added as a whole have no native form")
 
@@ -457,8 +469,7 @@ class table_rows:
         tables, rows = flattened(tables, like)
         return store.rows(tables, rows).reshape(like.shape)
 
-    def batch(b: Batch, store, tables, like):
-        return table_rows(store, *repeated_lists(b, tables, like))
+    batch = of_lists
 
     lanes = absent("a list that is stacked has no native form")
 

@@ -85,18 +85,6 @@ def _divmod(d: Any, tangents: Any, results: Any, x: Any, y: Any) -> Any:
     return None, moved
 
 
-def _modf(d: Any, tangents: Any, results: Any, x: Any) -> Any:
-    return tangents[0], None
-
-
-def _frexp(d: Any, tangents: Any, results: Any, x: Any) -> Any:
-    return np.ldexp(tangents[0], -results[1]), None
-
-
-def _conjugate(d: Any, tangents: Any, y: Any, x: Any) -> Any:
-    return np.conjugate(tangents[0])
-
-
 def special(name: str, *operands: Any) -> Any:
     """Return a function of `scipy.special` of tensors."""
     import scipy.special  # takes long to load, and is there already where its own are derived
@@ -149,14 +137,6 @@ def _subtract(d: Any, ct: Any, x: Any, y: Any, *, dtype: Any) -> Any:
 
 def _multiply(d: Any, ct: Any, x: Any, y: Any, *, dtype: Any) -> Any:
     return (d.times(ct, y), None) if is_linear(x) else (None, d.times(ct, x))
-
-
-def _divide(d: Any, ct: Any, x: Any, y: Any, *, dtype: Any) -> Any:
-    return d.times(ct, 1 / y), None
-
-
-def _ldexp(d: Any, ct: Any, x: Any, i: Any, *, dtype: Any) -> Any:
-    return np.ldexp(ct, i), None
 
 
 #: Which of 0.0 and -0.0 is the greater one is the ufunc's affair; it is asked about equals.
@@ -248,8 +228,9 @@ ROWS = (
     # Both by one division, which takes as long as much else. (Where 1 / y overflows, at subnormal
     # y, the first is infinite and the second may be NaN.)
     Row("divide", range=(0.5, 2.0), partial=(lambda z, x, y: 1 / y, lambda z, x, y: -z * (1 / y)),
-        transposed=_divide, scalar=(("{0} / {1}", "biuf"),), divides=True, is_arithmetic=True,
-        instructions=8, recompute=4),
+        transposed=lambda d, ct, x, y, *, dtype: (d.times(ct, 1 / y), None),
+        scalar=(("{0} / {1}", "biuf"),), divides=True, is_arithmetic=True, instructions=8,
+        recompute=4),
     Row("floor_divide", partial=flat, scalar=(("{0} // {1}", "biuf"),), quiet="iu", divides=True,
         instructions=20, numpy_ns=23),
     Row("remainder", range=(0.5, 2.0), partial=(1, lambda z, x, y: -np.floor(x / y)),
@@ -278,7 +259,8 @@ ROWS = (
     Row("reciprocal", range=(0.5, 2.0), partial=(lambda y, x: -y * y,), is_arithmetic=True,
         instructions=8, recompute=4, numpy_ns=0.7, single_ns=0.3),
     Row("divmod", range=(0.5, 2.0), partial=_divmod, divides=True, instructions=25, numpy_ns=28),
-    Row("conjugate", partial=_conjugate, transposed=lambda d, ct, x, *, dtype: np.conjugate(ct)),
+    Row("conjugate", partial=lambda d, tangents, y, x: np.conjugate(tangents[0]),
+        transposed=lambda d, ct, x, *, dtype: np.conjugate(ct)),
     Row("heaviside", partial=(None, lambda z, x, y: (x == 0).astype(z.dtype)), instructions=5,
         numpy_ns=5),
     # rounding and representation
@@ -286,8 +268,10 @@ ROWS = (
     Row("floor", range=(-9.0, 9.0), partial=flat),
     Row("ceil", range=(-9.0, 9.0), partial=flat),
     Row("trunc", range=(-9.0, 9.0), partial=flat),
-    Row("modf", range=(-9.0, 9.0), partial=_modf, instructions=4, numpy_ns=3.4),
-    Row("frexp", range=(-9.0, 9.0), partial=_frexp, instructions=12, numpy_ns=2.2),
+    Row("modf", range=(-9.0, 9.0), partial=lambda d, tangents, results, x: (tangents[0], None),
+        instructions=4, numpy_ns=3.4),
+    Row("frexp", range=(-9.0, 9.0), instructions=12, numpy_ns=2.2,
+        partial=lambda d, tangents, results, x: (np.ldexp(tangents[0], -results[1]), None)),
     Row("copysign", partial=(lambda z, x, y: np.copysign(np.sign(x), x * y), None), quiet="f",
         numpy_ns=0.65),
     Row("nextafter", partial=(1, None), instructions=12, numpy_ns=14, single_ns=10),
@@ -297,7 +281,8 @@ ROWS = (
     Row("isinf", quiet="biuf"),
     Row("isfinite", quiet="biuf"),
     Row("ldexp", range=(-4, 4), partial=(lambda z, x, i: np.ldexp(np.ones((), x.dtype), i), None),
-        transposed=_ldexp, instructions=15, numpy_ns=8),
+        transposed=lambda d, ct, x, i, *, dtype: (np.ldexp(ct, i), None), instructions=15,
+        numpy_ns=8),
     # exponentials and logarithms
     Row("exp", partial=(lambda y, x: y,), instructions=25, numpy_ns=7, single_ns=1.2),
     Row("exp2", partial=(lambda y, x: y * _LN2,), instructions=25, numpy_ns=5, single_ns=2.5),

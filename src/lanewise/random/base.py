@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.random.draws import Law
+from lanewise.ir.dims import product
+from lanewise.random.checks import parameter
+from lanewise.random.draws import Law, draw, shape_of
+from lanewise.random.samplers import INTEGERS
+from lanewise.random.streams import Kept, Stream
 from lanewise.trace.scratch import tensor_of
 from lanewise.trace.tensor import Tensor
 
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+FLOAT64 = np.dtype(np.float64)
+FLOATS = (FLOAT64, np.dtype(np.float32))
 
 
 class Drawing(ABC):
@@ -21,15 +26,32 @@ class Drawing(ABC):
     __slots__ = ()
 
     @abstractmethod
+    def _stream(self) -> Kept | Stream:
+        """Return where its numbers come from."""
+
     def _sample(
         self,
         law: Law,
         params: Sequence[Any],
         size: Any,
-        static: tuple[tuple[str, Any], ...] = (),
+        dtype: np.dtype | None = None,
         out: Any = None,
     ) -> Any:
         """Return samples of a law, of a size or of what parameters broadcast to, or fill `out`."""
+        shape = shape_of(size, params)
+        found = draw(law, self._stream().take(product(shape)), shape, params, dtype)
+        if out is not None:
+            out[...] = found
+            return out
+        if shape or isinstance(found, Tensor):
+            return found
+        if size is not None:
+            return np.asarray(found)
+        return found if law is INTEGERS else found.item()
+
+    def _drawn(self, law: Law, size: Any, **given: tuple[Any, ...]) -> Any:
+        """Return samples of a law: of each parameter what is given, and the conditions on it."""
+        return self._sample(law, [parameter(name, *row) for name, row in given.items()], size)
 
 
 def into(out: Any, size: Any, dtype: Any, name: str) -> tuple[np.dtype, Any]:

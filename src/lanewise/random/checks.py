@@ -64,14 +64,15 @@ CONDITIONS = {
 }
 
 
-def parameter(name: str, x: Any, *conditions: str, dtype: Any = np.float64) -> Any:
-    """Return a parameter of a distribution in a dtype, once conditions hold.
+def parameter(name: str, x: Any, *conditions: str) -> Any:
+    """Return a parameter of a distribution, once conditions hold: a float, or an integer count.
 
     Raises
     ------
     TypeError, ValueError
         What NumPy raises for it; for a traced one when the graph runs.
     """
+    dtype = np.int64 if "count" in conditions else np.float64
     rows = [CONDITIONS[condition] for condition in conditions]
     if type(x) is float and all([row.usual(x) for row in rows]):
         return np.asarray(x, dtype)

@@ -40,11 +40,7 @@ class Continuous(Drawing):
         >>> rng.normal(10.0, 2.0, size=3).round(2)
         array([10.77,  8.09,  9.31])
         """
-        given = [
-            parameter("loc", loc),
-            parameter("scale", scale, "non-negative"),
-        ]
-        return self._sample(plain.NORMAL, given, size)
+        return self._drawn(plain.NORMAL, size, loc=(loc,), scale=(scale, "non-negative"))
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         """Return normal numbers of mean 0 and variance 1 (G. E. P. Box and M. E. Muller, 1958).
@@ -70,7 +66,7 @@ class Continuous(Drawing):
         array([ 0.38273301, -0.95250815])
         """
         kind, shape = into(out, size, dtype, "standard_normal")
-        return self._sample(plain.STANDARD_NORMAL, [], shape, (("dtype", kind),), out)
+        return self._sample(plain.STANDARD_NORMAL, [], shape, kind, out)
 
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Any:
         """Return numbers of which the logarithms are normal.
@@ -96,11 +92,7 @@ class Continuous(Drawing):
         >>> rng.lognormal(0.0, 0.5, size=3).round(3)
         array([1.211, 0.621, 0.841])
         """
-        given = [
-            parameter("mean", mean),
-            parameter("sigma", sigma, "non-negative"),
-        ]
-        return self._sample(plain.LOGNORMAL, given, size)
+        return self._drawn(plain.LOGNORMAL, size, mean=(mean,), sigma=(sigma, "non-negative"))
 
     def standard_exponential(
         self, size: Any = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
@@ -132,7 +124,7 @@ class Continuous(Drawing):
         if method not in ("zig", "inv"):
             raise ValueError(f"method must be 'zig' or 'inv', not {method!r}")
         kind, shape = into(out, size, dtype, "standard_exponential")
-        return self._sample(plain.STANDARD_EXPONENTIAL, [], shape, (("dtype", kind),), out)
+        return self._sample(plain.STANDARD_EXPONENTIAL, [], shape, kind, out)
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
         """Return exponential numbers.
@@ -156,8 +148,7 @@ class Continuous(Drawing):
         >>> rng.exponential(2.0, size=3).round(3)
         array([1.027, 1.042, 1.789])
         """
-        given = [parameter("scale", scale, "non-negative")]
-        return self._sample(plain.EXPONENTIAL, given, size)
+        return self._drawn(plain.EXPONENTIAL, size, scale=(scale, "non-negative"))
 
     def standard_cauchy(self, size: Any = None) -> Any:
         """Return ratios of normal numbers, which have no mean.
@@ -199,11 +190,7 @@ class Continuous(Drawing):
         >>> rng.laplace(size=3).round(3)
         array([ 0.514, -0.521,  0.895])
         """
-        given = [
-            parameter("loc", loc),
-            parameter("scale", scale, "non-negative"),
-        ]
-        return self._sample(plain.LAPLACE, given, size)
+        return self._drawn(plain.LAPLACE, size, loc=(loc,), scale=(scale, "non-negative"))
 
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         """Return numbers of the logistic distribution.
@@ -229,11 +216,7 @@ class Continuous(Drawing):
         >>> rng.logistic(size=3).round(3)
         array([-0.92 ,  0.882, -0.355])
         """
-        given = [
-            parameter("loc", loc),
-            parameter("scale", scale, "non-negative"),
-        ]
-        return self._sample(plain.LOGISTIC, given, size)
+        return self._drawn(plain.LOGISTIC, size, loc=(loc,), scale=(scale, "non-negative"))
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         """Return numbers of the distribution of largest values.
@@ -259,11 +242,7 @@ class Continuous(Drawing):
         >>> rng.gumbel(size=3).round(3)
         array([0.666, 0.652, 0.111])
         """
-        given = [
-            parameter("loc", loc),
-            parameter("scale", scale, "non-negative"),
-        ]
-        return self._sample(plain.GUMBEL, given, size)
+        return self._drawn(plain.GUMBEL, size, loc=(loc,), scale=(scale, "non-negative"))
 
     def weibull(self, a: Any, size: Any = None) -> Any:
         """Return powers of exponential numbers.
@@ -287,8 +266,7 @@ class Continuous(Drawing):
         >>> rng.weibull(1.5, size=3).round(3)
         array([0.641, 0.647, 0.929])
         """
-        given = [parameter("a", a, "non-negative")]
-        return self._sample(plain.WEIBULL, given, size)
+        return self._drawn(plain.WEIBULL, size, a=(a, "non-negative"))
 
     def pareto(self, a: Any, size: Any = None) -> Any:
         """Return numbers with a tail that falls as a power (Pareto II, Lomax).
@@ -312,8 +290,7 @@ class Continuous(Drawing):
         >>> rng.pareto(3.0, size=3).round(3)
         array([0.187, 0.19 , 0.347])
         """
-        given = [parameter("a", a, "positive")]
-        return self._sample(plain.PARETO, given, size)
+        return self._drawn(plain.PARETO, size, a=(a, "positive"))
 
     def power(self, a: Any, size: Any = None) -> Any:
         """Return numbers of [0, 1] with a density that is a power.
@@ -337,8 +314,7 @@ class Continuous(Drawing):
         >>> rng.power(3.0, size=3).round(3)
         array([0.738, 0.74 , 0.839])
         """
-        given = [parameter("a", a, "positive")]
-        return self._sample(plain.POWER, given, size)
+        return self._drawn(plain.POWER, size, a=(a, "positive"))
 
     def rayleigh(self, scale: Any = 1.0, size: Any = None) -> Any:
         """Return lengths of vectors of two normal numbers.
@@ -362,8 +338,7 @@ class Continuous(Drawing):
         >>> rng.rayleigh(size=3).round(3)
         array([1.013, 1.021, 1.338])
         """
-        given = [parameter("scale", scale, "non-negative")]
-        return self._sample(plain.RAYLEIGH, given, size)
+        return self._drawn(plain.RAYLEIGH, size, scale=(scale, "non-negative"))
 
     def wald(self, mean: Any, scale: Any, size: Any = None) -> Any:
         """Return inverse Gaussian numbers (J. R. Michael et al., 1976).
@@ -389,11 +364,7 @@ class Continuous(Drawing):
         >>> rng.wald(1.0, 2.0, size=3).round(3)
         array([0.764, 1.938, 0.784])
         """
-        given = [
-            parameter("mean", mean, "positive"),
-            parameter("scale", scale, "positive"),
-        ]
-        return self._sample(plain.WALD, given, size)
+        return self._drawn(plain.WALD, size, mean=(mean, "positive"), scale=(scale, "positive"))
 
     def vonmises(self, mu: Any, kappa: Any, size: Any = None) -> Any:
         """Return angles of [-pi, pi] (D. J. Best and N. I. Fisher, 1979).
@@ -419,11 +390,7 @@ class Continuous(Drawing):
         >>> round(float(rng.vonmises(1.0, 8.0, size=10_000).mean()), 1)
         1.0
         """
-        given = [
-            parameter("mu", mu),
-            parameter("kappa", kappa, "non-negative"),
-        ]
-        return self._sample(loops.VONMISES, given, size)
+        return self._drawn(loops.VONMISES, size, mu=(mu,), kappa=(kappa, "non-negative"))
 
     def triangular(self, left: Any, mode: Any, right: Any, size: Any = None) -> Any:
         """Return numbers with a density that rises to a mode, and falls.
@@ -451,13 +418,12 @@ class Continuous(Drawing):
         >>> rng.triangular(0.0, 1.0, 4.0, size=3).round(3)
         array([1.805, 1.793, 1.336])
         """
-        given = [
-            parameter("left", left),
-            parameter("mode", mode),
-            parameter("right", right),
+        low, top, high = [
+            parameter(name, x) for name, x in (("left", left), ("mode", mode), ("right", right))
         ]
-        left, mode, right = given
-        given[0] = checked(left, ~(left > mode), ValueError("left > mode"))
-        given[1] = checked(mode, ~(mode > right), ValueError("mode > right"))
-        given[2] = checked(right, ~(left == right), ValueError("left == right"))
+        given = [
+            checked(low, ~(low > top), ValueError("left > mode")),
+            checked(top, ~(top > high), ValueError("mode > right")),
+            checked(high, ~(low == high), ValueError("left == right")),
+        ]
         return self._sample(plain.TRIANGULAR, given, size)

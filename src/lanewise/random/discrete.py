@@ -38,8 +38,7 @@ class Discrete(Drawing):
         >>> rng.poisson(4.0, size=5)
         array([4, 4, 2, 2, 4])
         """
-        given = [parameter("lam", lam, "rate", "bounded")]
-        return self._sample(loops.POISSON, given, size)
+        return self._drawn(loops.POISSON, size, lam=(lam, "rate", "bounded"))
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
         """Return how many of some trials succeed (BTRS: W. Hörmann, 1993).
@@ -65,11 +64,7 @@ class Discrete(Drawing):
         >>> rng.binomial(10, 0.3, size=5)
         array([3, 3, 2, 2, 3])
         """
-        given = [
-            parameter("n", n, "count", dtype=np.int64),
-            parameter("p", p, "in [0, 1]"),
-        ]
-        return self._sample(loops.BINOMIAL, given, size)
+        return self._drawn(loops.BINOMIAL, size, n=(n, "count"), p=(p, "in [0, 1]"))
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Any:
         """Return how many trials fail before some succeed.
@@ -95,15 +90,11 @@ class Discrete(Drawing):
         >>> rng.negative_binomial(3, 0.5, size=5)
         array([4, 3, 4, 1, 1])
         """
-        given = [
-            parameter("n", n, "positive, no NaN"),
-            parameter("p", p, "in (0, 1]"),
-        ]
-        n, p = given
+        n, p = parameter("n", n, "positive, no NaN"), parameter("p", p, "in (0, 1]")
         largest = (1.0 - p) / p * (n + 10.0 * np.sqrt(n))
         message = "n too large or p too small, see Generator.negative_binomial Notes"
-        given[0] = checked(n, largest <= LARGEST_RATE, ValueError(message))
-        return self._sample(loops.NEGATIVE_BINOMIAL, given, size)
+        n = checked(n, largest <= LARGEST_RATE, ValueError(message))
+        return self._sample(loops.NEGATIVE_BINOMIAL, [n, p], size)
 
     def geometric(self, p: Any, size: Any = None) -> Any:
         """Return which trial is the first to succeed: 1, 2, ....
@@ -127,8 +118,7 @@ class Discrete(Drawing):
         >>> rng.geometric(0.3, size=5)
         array([2, 2, 3, 4, 5])
         """
-        given = [parameter("p", p, "in (0, 1]")]
-        return self._sample(plain.GEOMETRIC, given, size)
+        return self._drawn(plain.GEOMETRIC, size, p=(p, "in (0, 1]"))
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Any:
         """Return how many of a sample without replacement are good.
@@ -157,7 +147,7 @@ class Discrete(Drawing):
         array([1, 1, 2, 4, 4])
         """
         good, bad, sample = [
-            parameter(name, x, "count", dtype=np.int64)
+            parameter(name, x, "count")
             for name, x in (("ngood", ngood), ("nbad", nbad), ("nsample", nsample))
         ]
         large = ValueError("both ngood and nbad must be less than 1000000000")
@@ -187,8 +177,7 @@ class Discrete(Drawing):
         >>> rng.logseries(0.6, size=5)
         array([2, 1, 1, 1, 1])
         """
-        given = [parameter("p", p, "in [0, 1)")]
-        return self._sample(plain.LOGSERIES, given, size)
+        return self._drawn(plain.LOGSERIES, size, p=(p, "in [0, 1)"))
 
     def zipf(self, a: Any, size: Any = None) -> Any:
         """Return ranks with probabilities that fall as a power (L. Devroye, 1986).
@@ -212,5 +201,4 @@ class Discrete(Drawing):
         >>> rng.zipf(2.0, size=5)
         array([2, 1, 1, 1, 1])
         """
-        given = [parameter("a", a, "above 1")]
-        return self._sample(loops.ZIPF, given, size)
+        return self._drawn(loops.ZIPF, size, a=(a, "above 1"))

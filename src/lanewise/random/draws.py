@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,7 +97,7 @@ class Law(NamedTuple):
     Attributes
     ----------
     of
-        Takes a `Block`, parameters, and `static` as keywords.
+        Takes a `Block` and parameters; the dtype as a keyword, where there are several.
     loops
         Whether it takes a single sample.
     fixed
@@ -107,6 +108,10 @@ class Law(NamedTuple):
     of: Sampler
     loops: bool = False
     fixed: tuple[int, ...] = ()
+
+    def giving(self, dtype: np.dtype | None) -> Sampler:
+        """Return the sampler for a dtype; None for one that gives the same always."""
+        return self.of if dtype is None else partial(self.of, dtype=dtype)
 
 
 def shape_of(size: Any, params: Sequence[Any]) -> tuple[Any, ...]:
@@ -156,44 +161,42 @@ def _broadcast(shapes: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 
 def draw(law: Law, taken: Taken, shape: tuple[Any, ...], params: Sequence[Any],
-         static: tuple[tuple[str, Any], ...] = ()) -> Any:  # fmt: skip
+         dtype: np.dtype | None = None) -> Any:  # fmt: skip
     """Return samples: a tensor where something is traced, else an array or a NumPy scalar."""
     trace = current_trace()
     data = (*taken, *params)
     if trace is not None and (not trace.is_eager or any([isinstance(x, Tensor) for x in data])):
-        return _recorded(law, taken, shape, params, dict(static))
+        return _recorded(law, taken, shape, params, dtype)
     count = math.prod(shape)
     if not count:
-        return np.empty(shape, _run(law, taken, 1, _ones(params), static).dtype)
+        ones = [np.ones((), x.dtype) for x in params]
+        return np.empty(shape, _run(law, taken, 1, ones, dtype).dtype)
     flat = [x.reshape(()) if x.size == 1 else np.broadcast_to(x, shape).ravel() for x in params]
-    found = _run(law, taken, count, flat, static)
+    found = _run(law, taken, count, flat, dtype)
     return found.reshape(shape) if shape else found[0]
-
-
-def _ones(params: Sequence[Any]) -> list[Any]:
-    return [np.ones((), x.dtype) for x in params]
 
 
 # --- in a trace -----------------------------------------------------------------------------------
 
 
 def _recorded(
-    law: Law, taken: Taken, shape: tuple[Any, ...], params: Sequence[Any], static: dict[str, Any]
+    law: Law, taken: Taken, shape: tuple[Any, ...], params: Sequence[Any], dtype: np.dtype | None
 ) -> Any:
+    of = law.giving(dtype)
     k0, k1, counter = taken
     params = [
         stop_gradient(x) if place in law.fixed and isinstance(x, Tensor) else x
         for place, x in enumerate(params)
     ]
     if not shape:
-        return law.of(Block(k0, k1, counter), *[_single(x) for x in params], **static)
+        return of(Block(k0, k1, counter), *[np.reshape(x, ()) if np.ndim(x) else x for x in params])
     numbers = emit(iota, length=product(shape), dtype=U64)
     if not law.loops:
         counters = np.reshape(numbers, shape) + counter
-        return law.of(Block(k0, k1, counters), *params, **static)
+        return of(Block(k0, k1, counters), *params)
 
     def one(number: Any, words: Any, *rest: Any) -> Any:
-        return law.of(Block(*words, number), *rest, **static)
+        return of(Block(*words, number), *rest)
 
     wide = [product(x.shape) != 1 for x in params]
     given = [
@@ -208,15 +211,11 @@ def _recorded(
     return np.reshape(found, shape)
 
 
-def _single(x: Any) -> Any:
-    return np.reshape(x, ()) if np.ndim(x) else x
-
-
 # --- outside of traces ----------------------------------------------------------------------------
 
 
 def _run(
-    law: Law, taken: Taken, count: int, params: Sequence[np.ndarray], static: tuple[Any, ...]
+    law: Law, taken: Taken, count: int, params: Sequence[np.ndarray], dtype: np.dtype | None
 ) -> np.ndarray:
     """Return so many samples, by a map that is kept for all counts."""
     mapped = tuple([x.ndim > 0 for x in params])
@@ -224,13 +223,13 @@ def _run(
     kinds = tuple([x.dtype for x in params])
     numbers = np.arange(-(-count // row), dtype=U64)
     arguments = [np.asarray(x) for x in (*taken, numbers, *params)]
-    key = ("random", law, static, row, mapped, kinds)
-    (found,) = execute(key, lambda: _program(law, dict(static), row, mapped, kinds), arguments)
+    key = ("random", law, dtype, row, mapped, kinds)
+    (found,) = execute(key, lambda: _program(law, dtype, row, mapped, kinds), arguments)
     return np.asarray(found).reshape(-1)[:count]
 
 
 def _program(
-    law: Law, static: dict[str, Any], row: int, mapped: Sequence[bool], kinds: Sequence[np.dtype]
+    law: Law, dtype: np.dtype | None, row: int, mapped: Sequence[bool], kinds: Sequence[np.dtype]
 ) -> Any:
     with Trace(law.of) as trace:
         tensors: list[Any] = [
@@ -240,7 +239,7 @@ def _program(
         counter = start + number
         if row > 1:
             counter = start + number * row + emit(iota, length=row, dtype=U64)
-        outputs = [read(law.of(Block(k0, k1, counter), *params, **static))]
+        outputs = [read(law.giving(dtype)(Block(k0, k1, counter), *params))]
     graph = close(trace, outputs, 4 + len(kinds))
     dims = (None, None, None, 0, *[0 if is_mapped else None for is_mapped in mapped])
     dims += (None,) * (len(graph.inputs) - len(dims))

@@ -43,7 +43,7 @@ class Gammas(Drawing):
         """
         kind, found = into(out, size, dtype, "standard_gamma")
         given = [parameter("shape", shape, "non-negative")]
-        return self._sample(loops.STANDARD_GAMMA, given, found, (("dtype", kind),), out)
+        return self._sample(loops.STANDARD_GAMMA, given, found, kind, out)
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
         """Return gamma numbers (G. Marsaglia and W. W. Tsang, 2000).
@@ -69,11 +69,9 @@ class Gammas(Drawing):
         >>> round(float(rng.gamma(2.0, 3.0, size=10_000).mean()), 1)
         6.1
         """
-        given = [
-            parameter("shape", shape, "non-negative"),
-            parameter("scale", scale, "non-negative"),
-        ]
-        return self._sample(loops.GAMMA, given, size)
+        return self._drawn(
+            loops.GAMMA, size, shape=(shape, "non-negative"), scale=(scale, "non-negative")
+        )
 
     def beta(self, a: Any, b: Any, size: Any = None) -> Any:
         """Return beta numbers, of (0, 1).
@@ -99,11 +97,7 @@ class Gammas(Drawing):
         >>> round(float(rng.beta(2.0, 6.0, size=10_000).mean()), 2)
         0.25
         """
-        given = [
-            parameter("a", a, "positive"),
-            parameter("b", b, "positive"),
-        ]
-        return self._sample(loops.BETA, given, size)
+        return self._drawn(loops.BETA, size, a=(a, "positive"), b=(b, "positive"))
 
     def chisquare(self, df: Any, size: Any = None) -> Any:
         """Return sums of squares of normal numbers.
@@ -127,8 +121,7 @@ class Gammas(Drawing):
         >>> round(float(rng.chisquare(3.0, size=10_000).mean()), 1)
         3.0
         """
-        given = [parameter("df", df, "positive")]
-        return self._sample(loops.CHISQUARE, given, size)
+        return self._drawn(loops.CHISQUARE, size, df=(df, "positive"))
 
     def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None) -> Any:
         """Return sums of squares of shifted normal numbers.
@@ -154,11 +147,9 @@ class Gammas(Drawing):
         >>> round(float(rng.noncentral_chisquare(3.0, 2.0, size=10_000).mean()))
         5
         """
-        given = [
-            parameter("df", df, "positive"),
-            parameter("nonc", nonc, "non-negative"),
-        ]
-        return self._sample(loops.NONCENTRAL_CHISQUARE, given, size)
+        return self._drawn(
+            loops.NONCENTRAL_CHISQUARE, size, df=(df, "positive"), nonc=(nonc, "non-negative")
+        )
 
     def f(self, dfnum: Any, dfden: Any, size: Any = None) -> Any:
         """Return ratios of mean squares of normal numbers (Fisher, Snedecor).
@@ -184,11 +175,7 @@ class Gammas(Drawing):
         >>> round(float(rng.f(3.0, 9.0, size=10_000).mean()), 1)
         1.3
         """
-        given = [
-            parameter("dfnum", dfnum, "positive"),
-            parameter("dfden", dfden, "positive"),
-        ]
-        return self._sample(loops.F, given, size)
+        return self._drawn(loops.F, size, dfnum=(dfnum, "positive"), dfden=(dfden, "positive"))
 
     def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None) -> Any:
         """Return ratios of mean squares, of shifted normal numbers above.
@@ -216,12 +203,13 @@ class Gammas(Drawing):
         >>> rng.noncentral_f(3.0, 9.0, 1.0, size=3).shape
         (3,)
         """
-        given = [
-            parameter("dfnum", dfnum, "positive"),
-            parameter("dfden", dfden, "positive"),
-            parameter("nonc", nonc, "non-negative"),
-        ]
-        return self._sample(loops.NONCENTRAL_F, given, size)
+        return self._drawn(
+            loops.NONCENTRAL_F,
+            size,
+            dfnum=(dfnum, "positive"),
+            dfden=(dfden, "positive"),
+            nonc=(nonc, "non-negative"),
+        )
 
     def standard_t(self, df: Any, size: Any = None) -> Any:
         """Return numbers of Student's t distribution.
@@ -245,5 +233,4 @@ class Gammas(Drawing):
         >>> rng.standard_t(5.0, size=3).shape
         (3,)
         """
-        given = [parameter("df", df, "positive")]
-        return self._sample(loops.STANDARD_T, given, size)
+        return self._drawn(loops.STANDARD_T, size, df=(df, "positive"))

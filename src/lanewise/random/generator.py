@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from lanewise.errors import at
-from lanewise.ir.dims import product
 from lanewise.ir.location import here
 from lanewise.random.continuous import Continuous
 from lanewise.random.discrete import Discrete
-from lanewise.random.draws import Law, draw, shape_of
 from lanewise.random.gammas import Gammas
 from lanewise.random.multivariate import Multivariate
 from lanewise.random.ordering import Ordering
-from lanewise.random.samplers import INTEGERS
 from lanewise.random.streams import (
     SPAWNED,
     Kept,
@@ -194,27 +190,6 @@ class Generator(Continuous, Gammas, Discrete, Multivariate, Ordering):
 
     def __repr__(self) -> str:
         return f"<lanewise.random.Generator at {id(self):#x}>"
-
-    # --- what the methods of distributions draw with ----------------------------------------------
-
-    def _sample(
-        self,
-        law: Law,
-        params: Sequence[Any],
-        size: Any,
-        static: tuple[tuple[str, Any], ...] = (),
-        out: Any = None,
-    ) -> Any:
-        shape = shape_of(size, params)
-        found = draw(law, self._stream().take(product(shape)), shape, params, static)
-        if out is not None:
-            out[...] = found
-            return out
-        if shape or isinstance(found, Tensor):
-            return found
-        if size is not None:
-            return np.asarray(found)
-        return found if law is INTEGERS else found.item()
 
 
 def _recording() -> Trace | None:

@@ -11,13 +11,12 @@ from lanewise.errors import at
 from lanewise.ir.location import here
 from lanewise.random import rejection as loops
 from lanewise.random import samplers as plain
-from lanewise.random.base import Drawing
+from lanewise.random.base import FLOAT64, Drawing
 from lanewise.random.checks import number, parameter
 from lanewise.random.draws import shape_of
 from lanewise.trace.table.checks import checked
 from lanewise.trace.tensor import Tensor
 
-_FLOAT64 = (("dtype", np.dtype(np.float64)),)
 METHODS = ("svd", "eigh", "cholesky")
 
 
@@ -86,8 +85,8 @@ class Multivariate(Drawing):
         factor = _root(cov, method)
         if check_valid != "ignore" and not isinstance(cov, Tensor):
             _check_covariance(cov, factor, check_valid, tol)
-        shape = (*shape_of(size if size is not None else (), []), mean.shape[0])
-        drawn = self._sample(plain.STANDARD_NORMAL, [], shape, _FLOAT64)
+        shape = (*shape_of(size, []), mean.shape[0])
+        drawn = self._sample(plain.STANDARD_NORMAL, [], shape, FLOAT64)
         return mean + drawn @ factor.T
 
     def dirichlet(self, alpha: Any, size: Any = None) -> Any:
@@ -122,7 +121,7 @@ class Multivariate(Drawing):
         if len(given.shape) != 1:
             raise ValueError(f"alpha must be 1 dimensional, but has shape {given.shape}")
         given = checked(given, given >= 0, ValueError("alpha < 0"))
-        shape = (*shape_of(size if size is not None else (), []), given.shape[0])
+        shape = (*shape_of(size, []), given.shape[0])
         # As logarithms: all numbers of small shapes may underflow.
         logs = self._sample(loops.LOG_GAMMA, [given], shape)
         if not given.shape[0]:
@@ -156,7 +155,7 @@ class Multivariate(Drawing):
         >>> lw.random.default_rng(0).multinomial(20, [0.2, 0.3, 0.5])
         array([ 4,  6, 10])
         """
-        trials = parameter("n", n, "count", dtype=np.int64)
+        trials = parameter("n", n, "count")
         shares = parameter("pvals", pvals, "in [0, 1]")
         if not shares.shape or not shares.shape[-1]:
             raise ValueError(
@@ -205,10 +204,10 @@ class Multivariate(Drawing):
         """
         if method not in ("marginals", "count"):
             raise ValueError('method must be "count" or "marginals"')
-        given = parameter("colors", colors, "count", dtype=np.int64)
+        given = parameter("colors", colors, "count")
         if len(given.shape) != 1:
             raise ValueError("colors must be a one-dimensional sequence of nonnegative integers")
-        taken = parameter("nsample", nsample, "count", dtype=np.int64)
+        taken = parameter("nsample", nsample, "count")
         total = given.sum()
         taken = checked(taken, taken <= total, ValueError("nsample > sum(colors)"))
         taken = checked(
@@ -216,13 +215,13 @@ class Multivariate(Drawing):
             total < 10**9,
             ValueError("When method is 'marginals', sum(colors) must be less than 1000000000."),
         )
-        shape = shape_of(size if size is not None else (), [])
+        shape = shape_of(size, [])
         left = np.broadcast_to(taken, shape)
         columns = []
         for place in range(given.shape[0] - 1):
             own, total = given[place], total - given[place]
-            params = [np.asarray(own) if not isinstance(own, Tensor) else own, total, left]
-            found = self._sample(loops.HYPERGEOMETRIC, [_own(x) for x in params], shape)
+            params = [_own(x) for x in (own, total, left)]
+            found = self._sample(loops.HYPERGEOMETRIC, params, shape)
             columns.append(found)
             left = left - found
         if not given.shape[0]:

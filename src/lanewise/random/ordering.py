@@ -20,6 +20,7 @@ from lanewise.ir.dims import Dim
 from lanewise.ir.location import here
 from lanewise.ops.shapes import normalize_axis
 from lanewise.random import samplers as plain
+from lanewise.random.base import FLOAT64
 from lanewise.random.checks import array_like, number
 from lanewise.random.draws import shape_of
 from lanewise.random.uniform import Uniform
@@ -28,7 +29,6 @@ from lanewise.trace.sizes import number_of, size_from
 from lanewise.trace.table.checks import checked
 from lanewise.trace.tensor import Tensor, as_tensor
 
-_FLOAT64 = (("dtype", np.dtype(np.float64)),)
 #: Few of many are chosen one by one, where sorting all would take long.
 _MANY, _SHARE = 10_000, 50
 
@@ -78,7 +78,7 @@ class Ordering(Uniform):
         [0, 1, 2, 3, 4]
         """
         pool, count = _pool(a, axis)
-        shape = shape_of(size, []) if size is not None else ()
+        shape = shape_of(size, [])
         wanted = math.prod(shape)
         if isinstance(count, Dim):
             if not replace or p is not None:
@@ -111,14 +111,10 @@ class Ordering(Uniform):
 
     def _with_replacement(self, count: int, weights: Any, shape: Any) -> Any:
         if weights is None:
-            return self._sample(
-                plain.INTEGERS,
-                [np.array(0, np.uint64), np.array(count, np.uint64)],
-                shape,
-                (("dtype", np.dtype(np.int64)),),
-            )
+            ends = [np.array(0, np.uint64), np.array(count, np.uint64)]
+            return self._sample(plain.INTEGERS, ends, shape, np.dtype(np.int64))
         edges = np.cumsum(weights)
-        u = self._sample(plain.RANDOM, [], shape, _FLOAT64)
+        u = self._sample(plain.RANDOM, [], shape, FLOAT64)
         return np.minimum(np.searchsorted(edges / edges[-1], u, side="right"), count - 1)
 
     def _without_replacement(self, count: int, weights: Any, wanted: int) -> Any:
@@ -128,7 +124,7 @@ class Ordering(Uniform):
                 np.count_nonzero(weights) >= wanted,
                 ValueError("Fewer non-zero entries in p than size"),
             )
-            waits = self._sample(plain.STANDARD_EXPONENTIAL, [], (count,), _FLOAT64)
+            waits = self._sample(plain.STANDARD_EXPONENTIAL, [], (count,), FLOAT64)
             rate = np.where(some > 0, some, 1.0)
             return np.argsort(np.where(some > 0, waits / rate, np.inf), kind="stable")[:wanted]
         if count > _MANY and wanted * _SHARE < count:

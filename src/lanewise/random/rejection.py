@@ -91,14 +91,6 @@ def _marsaglia_tsang(b: Block, shape: Any) -> Any:
     return _tried((shape,), attempt)[0]
 
 
-def _gamma(b: Block, shape: Any, scale: Any) -> Any:
-    return scale * standard_gamma(b, shape)
-
-
-def _standard_gamma(b: Block, shape: Any, *, dtype: np.dtype) -> Any:
-    return standard_gamma(b, shape).astype(dtype)
-
-
 def _chisquare(b: Block, df: Any) -> Any:
     return 2.0 * standard_gamma(b, df / 2.0)
 
@@ -111,10 +103,6 @@ def _f(b: Block, dfnum: Any, dfden: Any) -> Any:
 def _beta(b: Block, a: Any, c: Any) -> Any:
     """A share of two gamma numbers; as logarithms, since of small shapes they may underflow."""
     return 1.0 / (1.0 + np.exp(log_gamma(b.part(4), c) - log_gamma(b.part(2), a)))
-
-
-def _standard_t(b: Block, df: Any) -> Any:
-    return b.part(3).normal() / np.sqrt(standard_gamma(b, df / 2.0) / (df / 2.0))
 
 
 def _noncentral_chisquare(b: Block, df: Any, nonc: Any) -> Any:
@@ -225,10 +213,6 @@ def _btrs(b: Block, n: Any, q: Any) -> Any:
         return (never | (left > right + (inside - mode) * odds)) & ~quick, inside
 
     return _tried((n,), attempt)[0]
-
-
-def _binomial(b: Block, n: Any, p: Any) -> Any:
-    return binomial(b, n.astype(np.float64), p).astype(np.int64)
 
 
 def _negative_binomial(b: Block, n: Any, p: Any) -> Any:
@@ -347,16 +331,24 @@ def _zipf(b: Block, a: Any) -> Any:
     return _tried((a,), attempt)[0].astype(np.int64)
 
 
-GAMMA = Law(_gamma, loops=True, fixed=(0,))
-STANDARD_GAMMA = Law(_standard_gamma, loops=True, fixed=(0,))
+GAMMA = Law(lambda b, shape, scale: scale * standard_gamma(b, shape), loops=True, fixed=(0,))
+STANDARD_GAMMA = Law(
+    lambda b, shape, *, dtype: standard_gamma(b, shape).astype(dtype), loops=True, fixed=(0,)
+)
 CHISQUARE = Law(_chisquare, loops=True, fixed=(0,))
 F = Law(_f, loops=True, fixed=(0, 1))
 BETA = Law(_beta, loops=True, fixed=(0, 1))
-STANDARD_T = Law(_standard_t, loops=True, fixed=(0,))
+STANDARD_T = Law(
+    lambda b, df: b.part(3).normal() / np.sqrt(standard_gamma(b, df / 2.0) / (df / 2.0)),
+    loops=True,
+    fixed=(0,),
+)
 NONCENTRAL_CHISQUARE = Law(_noncentral_chisquare, loops=True, fixed=(0, 1))
 NONCENTRAL_F = Law(_noncentral_f, loops=True, fixed=(0, 1, 2))
 POISSON = Law(poisson, loops=True, fixed=(0,))
-BINOMIAL = Law(_binomial, loops=True, fixed=(0, 1))
+BINOMIAL = Law(
+    lambda b, n, p: binomial(b, n.astype(np.float64), p).astype(np.int64), loops=True, fixed=(0, 1)
+)
 NEGATIVE_BINOMIAL = Law(_negative_binomial, loops=True, fixed=(0, 1))
 HYPERGEOMETRIC = Law(_hypergeometric, loops=True, fixed=(0, 1, 2))
 VONMISES = Law(_vonmises, loops=True, fixed=(1,))

@@ -28,10 +28,6 @@ def _random(b: Block, *, dtype: np.dtype) -> Any:
     return b.uniform()
 
 
-def _uniform(b: Block, low: Any, high: Any) -> Any:
-    return low + (high - low) * b.uniform()
-
-
 def _integers(b: Block, low: Any, span: Any, *, dtype: np.dtype) -> Any:
     found = b.below(span)
     if dtype == np.dtype(bool):
@@ -39,42 +35,10 @@ def _integers(b: Block, low: Any, span: Any, *, dtype: np.dtype) -> Any:
     return (found + low).astype(dtype)
 
 
-def _standard_normal(b: Block, *, dtype: np.dtype) -> Any:
-    return _as(b.normal(), dtype)
-
-
-def _normal(b: Block, loc: Any, scale: Any) -> Any:
-    return loc + scale * b.normal()
-
-
-def _lognormal(b: Block, mean: Any, sigma: Any) -> Any:
-    return np.exp(mean + sigma * b.normal())
-
-
-def _standard_exponential(b: Block, *, dtype: np.dtype) -> Any:
-    return _as(b.exponential(), dtype)
-
-
-def _exponential(b: Block, scale: Any) -> Any:
-    return scale * b.exponential()
-
-
 def _weibull(b: Block, a: Any) -> Any:
     e = b.exponential()
     found = e ** (1.0 / np.where(a == 0, np.ones_like(a), a))
     return np.where(a == 0, np.zeros_like(found), found)
-
-
-def _pareto(b: Block, a: Any) -> Any:
-    return np.expm1(b.exponential() / a)
-
-
-def _power(b: Block, a: Any) -> Any:
-    return (-np.expm1(-b.exponential())) ** (1.0 / a)
-
-
-def _rayleigh(b: Block, scale: Any) -> Any:
-    return scale * np.sqrt(2.0 * b.exponential())
 
 
 def _laplace(b: Block, loc: Any, scale: Any) -> Any:
@@ -91,10 +55,6 @@ def _logistic(b: Block, loc: Any, scale: Any) -> Any:
     """The logarithm of a ratio of exponential numbers."""
     up, down = [np.log(np.maximum(b.exponential(i), _TINY)) for i in range(2)]
     return loc + scale * (up - down)
-
-
-def _cauchy(b: Block) -> Any:
-    return np.tan(math.pi * (b.uniform() - 0.5))
 
 
 def _triangular(b: Block, left: Any, mode: Any, right: Any) -> Any:
@@ -146,28 +106,24 @@ def _counted(x: Any) -> Any:
     return np.where(fits, found, np.iinfo(np.int64).max)
 
 
-def _words(b: Block) -> Any:
-    return b.bits()
-
-
 RANDOM = Law(_random)
-UNIFORM = Law(_uniform)
+UNIFORM = Law(lambda b, low, high: low + (high - low) * b.uniform())
 INTEGERS = Law(_integers)
-STANDARD_NORMAL = Law(_standard_normal)
-NORMAL = Law(_normal)
-LOGNORMAL = Law(_lognormal)
-STANDARD_EXPONENTIAL = Law(_standard_exponential)
-EXPONENTIAL = Law(_exponential)
+STANDARD_NORMAL = Law(lambda b, *, dtype: _as(b.normal(), dtype))
+NORMAL = Law(lambda b, loc, scale: loc + scale * b.normal())
+LOGNORMAL = Law(lambda b, mean, sigma: np.exp(mean + sigma * b.normal()))
+STANDARD_EXPONENTIAL = Law(lambda b, *, dtype: _as(b.exponential(), dtype))
+EXPONENTIAL = Law(lambda b, scale: scale * b.exponential())
 WEIBULL = Law(_weibull)
-PARETO = Law(_pareto)
-POWER = Law(_power)
-RAYLEIGH = Law(_rayleigh)
+PARETO = Law(lambda b, a: np.expm1(b.exponential() / a))
+POWER = Law(lambda b, a: (-np.expm1(-b.exponential())) ** (1.0 / a))
+RAYLEIGH = Law(lambda b, scale: scale * np.sqrt(2.0 * b.exponential()))
 LAPLACE = Law(_laplace)
 GUMBEL = Law(_gumbel)
 LOGISTIC = Law(_logistic)
-CAUCHY = Law(_cauchy)
+CAUCHY = Law(lambda b: np.tan(math.pi * (b.uniform() - 0.5)))
 TRIANGULAR = Law(_triangular)
 GEOMETRIC = Law(_geometric, fixed=(0,))
 LOGSERIES = Law(_logseries, fixed=(0,))
 WALD = Law(_wald, fixed=(0, 1))
-WORDS = Law(_words)
+WORDS = Law(Block.bits)

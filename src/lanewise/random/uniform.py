@@ -48,7 +48,7 @@ class Uniform(Drawing):
         array([0.5983778 , 0.59396569, 0.4087179 ])
         """
         kind, shape = into(out, size, dtype, "random")
-        return self._sample(plain.RANDOM, [], shape, (("dtype", kind),), out)
+        return self._sample(plain.RANDOM, [], shape, kind, out)
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         """Return floats of an interval.
@@ -121,7 +121,7 @@ class Uniform(Drawing):
         if high is None:
             low, high = 0, low
         least, span = _span(_whole(low), _whole(high), kind, bool(endpoint))
-        found = self._sample(plain.INTEGERS, [least, span], size, (("dtype", kind),))
+        found = self._sample(plain.INTEGERS, [least, span], size, kind)
         return found.item() if dtype in (int, bool) and isinstance(found, np.generic) else found
 
     def bytes(self, length: int) -> builtins.bytes:

@@ -15,7 +15,7 @@ from lanewise.ir.graph import Signature
 from lanewise.ir.location import here
 from lanewise.ir.types import ArrayType
 from lanewise.ops.elementwise import loop_dtypes, where
-from lanewise.ops.reduction import accumulate, reduce, reduceat, reduction_dtype
+from lanewise.ops.reduction import CHOICES, accumulate, reduce, reduceat, reduction_dtype
 from lanewise.ops.shapes import broadcast_shapes, normalize_axis
 from lanewise.trace.indexing import setitem
 from lanewise.trace.sizes import not_empty
@@ -134,14 +134,14 @@ def _reduce_from(
                 "so to use a where mask one has to specify 'initial'"
             )
         mask = _reduction_mask(mask, x)
-    if ufunc.identity is None and ufunc not in _EXTREMA:
+    if ufunc.identity is None and ufunc not in CHOICES:
         return _fold(ufunc, x, axes, result_dtype, first, mask)
     if mask is not True:
         x = emit(where, mask, x, _neutral(ufunc, x, dtype, first))
     if is_empty and first is not None:
         kept = tuple(d for axis, d in enumerate(x.shape) if axis not in axes)
         return np.broadcast_to(first, kept).copy()
-    if ufunc in _EXTREMA and first is not None:
+    if ufunc in CHOICES and first is not None:
         x = _with_an_element(x, axes, first)
     result = emit(reduce, x, fn=ufunc, axes=axes, dtype=dtype)
     return result if first is None else apply(ufunc, first, result)
@@ -155,10 +155,6 @@ def _with_an_element(x: Tensor, axes: tuple[int, ...], first: Tensor) -> Tensor:
             shape = tuple([1 if i == axis else size for i, size in enumerate(x.shape)])
             x = np.concatenate([x, np.broadcast_to(first, shape)], axis)
     return x
-
-
-#: Reductions without an identity in which any first value may be taken again and again.
-_EXTREMA = (np.maximum, np.minimum, np.fmax, np.fmin)
 
 
 def _reduction_mask(mask: Any, x: Tensor) -> Tensor:

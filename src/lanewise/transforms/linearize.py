@@ -9,16 +9,9 @@ from typing import Any
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.facts import is_made_anew
 from lanewise.ops.lists import list_arena, list_length
-from lanewise.ops.tables import (
-    list_tangents,
-)
+from lanewise.ops.tables import list_tangents
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
-from lanewise.transforms.derivation import (
-    Derivation,
-    check_no_table,
-    is_differentiable,
-    is_table,
-)
+from lanewise.transforms.derivation import Derivation, check_no_table, is_differentiable, is_table
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,7 @@ from lanewise.ops.regions import map_
 from lanewise.passes.specialize import defined_sizes, symbols_of
 from lanewise.trace.tensor import Tensor
 from lanewise.transforms.derivation import Derivation, is_table
-from lanewise.transforms.linearize import (
-    Linearized,
-    hoisted,
-    jvp,
-    linearize,
-    moves,
-)
+from lanewise.transforms.linearize import Linearized, hoisted, jvp, linearize, moves
 from lanewise.transforms.residuals import in_room, recomputed
 from lanewise.transforms.tables import (
     added_up,
@@ -179,12 +173,7 @@ def _map_transposed(d: Derivation, op: Any, operands: Sequence[Any], cts: Tangen
     results = d.call(
         map_,
         given,
-        {
-            **params,
-            "in_dims": tuple(axes),
-            "out_mapped": (True,) * len(outputs),
-            "columns": (),
-        },
+        {**params, "in_dims": tuple(axes), "out_mapped": (True,) * len(outputs), "columns": ()},
         (Graph(graph.inputs, graph.operations, outputs),),
     )
     there.update(zip(dict.fromkeys(factors), results[len(kept) :], strict=True))

@@ -15,13 +15,10 @@ from collections.abc import Callable, Container, Set
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import bounds, symbols
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building
-from lanewise.ir.types import array_type
-from lanewise.ops.creation import constant
+from lanewise.ops.creation import number
 from lanewise.ops.movement import pad, slice_
 from lanewise.passes.prune import substituted
 from lanewise.passes.specialize import defined_sizes
@@ -78,11 +75,7 @@ def recomputed(lin: Linearized, is_free: Callable[[int], bool]) -> Linearized:
     needed = [v for v in sorted(read, key=order.__getitem__) if v in places or v in kept]
     saved = [value for value in needed if value in kept]
     linear = substituted(
-        Graph(
-            [*needed, *lin.linear.inputs[count:]],
-            lin.linear.operations,
-            lin.linear.outputs,
-        ),
+        Graph([*needed, *lin.linear.inputs[count:]], lin.linear.operations, lin.linear.outputs),
         {
             old: new
             for old, new in zip(lin.linear.inputs[:count], residuals, strict=True)
@@ -150,9 +143,7 @@ def _padded(value: Value, names: Set[str], place: Any) -> Value:
     widths = tuple([(0, full - size) for full, size in zip(most, shape, strict=True)])
     if not any([after != 0 for _, after in widths]):
         return value
-    zero = np.zeros((), value.type.dtype)
-    fill = constant(data=zero.tobytes(), type=array_type(zero.dtype, ()))
-    return pad(value, fill, widths=widths)
+    return pad(value, number(0, value.type.dtype), widths=widths)
 
 
 def _for_definitions(graph: Graph) -> dict[Operation, None]:

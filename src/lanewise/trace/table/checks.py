@@ -45,6 +45,22 @@ def check_device(device: Any) -> None:
         )
 
 
+def must_cast(given: Any, wanted: Any, casting: Any = "safe") -> None:
+    """Raise what NumPy raises where it does not convert one dtype to another."""
+    if not np.can_cast(given, wanted, casting):
+        raise TypeError(
+            f"Cannot cast array data from {given!r} to {np.dtype(wanted)!r} according to the rule "
+            f"'{casting}'"
+        )
+
+
+def must_be_row(x: Any) -> None:
+    """Raise what NumPy raises for what has another number of axes than one."""
+    if x.ndim != 1:
+        depth = "too deep" if x.ndim else "of too small depth"
+        raise ValueError(f"object {depth} for desired array")
+
+
 @dataclass(frozen=True)
 class _Raising:
     """Makes an exception; equal where the exceptions are."""

@@ -31,10 +31,14 @@ def flat(a: Any) -> Any:
     return x if x.ndim == 1 else np.ravel(x)
 
 
+def tensors(*arrays: Any) -> Any:
+    """Return arrays as tensors, or as what type checkers take for arrays."""
+    return [as_tensor(array) for array in arrays]
+
+
 @implements(np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> Any:
-    x: Any = as_tensor(a)
-    y: Any = as_tensor(b)
+    x, y = tensors(a, b)
     x, y = [t if t._weak is None else t.copy() for t in (x, y)]  # numbers become arrays
     if x.ndim and y.ndim:
         pair = (x.ndim - 1, max(y.ndim - 2, 0))
@@ -61,8 +65,7 @@ def vdot(a: Any, b: Any, /) -> Any:
 
 @implements(np.inner)
 def inner(a: Any, b: Any, /) -> Any:
-    x: Any = as_tensor(a)
-    y: Any = as_tensor(b)
+    x, y = tensors(a, b)
     if not x.ndim or not y.ndim:
         return np.multiply(x, y)
     return contract(x, y, np.result_type(x.dtype, y.dtype), [], [(x.ndim - 1, y.ndim - 1)])
@@ -77,13 +80,8 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
 
 @implements(np.linalg.outer)
 def linalg_outer(x1: Any, x2: Any, /) -> Any:
-    x: Any = as_tensor(x1)
-    y: Any = as_tensor(x2)
-    if x.ndim != 1 or y.ndim != 1:
-        raise ValueError(
-            "Input arrays must be one-dimensional, but they are "
-            f"x1.ndim={x.ndim!r} and x2.ndim={y.ndim!r}."
-        )
+    x, y = tensors(x1, x2)
+    np.linalg.outer(*[np.ones((1,) * v.ndim) for v in (x, y)])  # raises for more dimensions
     return outer(x, y)
 
 
@@ -103,8 +101,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     axes_a, axes_b = _paired_axes(axes)
     if len(set(axes_a)) != len(axes_a) or len(set(axes_b)) != len(axes_b):
         raise ValueError("duplicate axes are not allowed in tensordot")
-    x: Any = as_tensor(a)
-    y: Any = as_tensor(b)
+    x, y = tensors(a, b)
     if len(axes_a) != len(axes_b) or any(
         x.shape[i] != y.shape[j] for i, j in zip(axes_a, axes_b, strict=True)
     ):
@@ -130,8 +127,7 @@ def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 @implements(np.kron)
 def kron(a: Any, b: Any) -> Any:
-    x: Any = as_tensor(a)
-    y: Any = as_tensor(b)
+    x, y = tensors(a, b)
     if not x.ndim or not y.ndim:
         return np.multiply(x, y)
     rank = max(x.ndim, y.ndim)
@@ -148,8 +144,7 @@ def cross(
 ) -> Any:
     if axis is not None:
         axisa = axisb = axisc = axis
-    x: Any = as_tensor(a)
-    y: Any = as_tensor(b)
+    x, y = tensors(a, b)
     if not x.ndim or not y.ndim:
         raise ValueError("At least one array has zero dimension")
     x = np.moveaxis(x, normalize_axis_index(axisa, x.ndim, "axisa"), -1)
@@ -165,7 +160,7 @@ def cross(
     if 2 in sizes:
         deprecated(
             "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors "
-            "instead. (deprecated in NumPy 2.0)",
+            "instead. (deprecated in NumPy 2.0)"
         )
     dtype = np.promote_types(x.dtype, y.dtype)
     x, y = x.astype(dtype), y.astype(dtype)
@@ -186,8 +181,7 @@ def cross(
 
 @implements(np.linalg.cross)
 def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    x: Any = as_tensor(x1)
-    y: Any = as_tensor(x2)
+    x, y = tensors(x1, x2)
     if x.shape[axis] != 3 or y.shape[axis] != 3:
         raise ValueError(
             "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "

@@ -53,12 +53,8 @@ OTHER_NAMES = {"np.row_stack": np.vstack}
 #: What makes arrays from text, files and iterables, where `like=` a traced array has no use.
 READERS = (np.frombuffer, np.fromfile, np.fromiter, np.fromstring, np.genfromtxt, np.loadtxt)
 #: Methods that need the numbers, which are not known while tracing.
-NUMBERS_NEEDED = {
-    "tobytes": "Compute with the value itself, or use lw.py_func",
-}
+NUMBERS_NEEDED = {"tobytes": "Compute with the value itself, or use lw.py_func"}
 _ATTRIBUTES = [name for name in dir(np.ndarray) if not name.startswith("_")]
-#: Attributes of where and how the elements lie in memory.
-MEMORY = ("ctypes", "data", "flags", "strides")
 
 
 def dispatches(function: Any) -> bool:
@@ -115,7 +111,7 @@ def page() -> str:
     ufuncs = [f for f in known if isinstance(f, np.ufunc)]
     refused = [f for f in known if f in REFUSED and f not in READERS]
     supported = [f for f in known if f in TABLE and f not in REFUSED and f not in READERS]
-    unsupported = {name: _refusal(name) for name in {*NOT_DISPATCHED, *missing()}}
+    unsupported = dict.fromkeys(missing(), "Call it on the host by lw.py_func") | NOT_DISPATCHED
     plain = [
         names
         for f, names in known.items()
@@ -169,10 +165,6 @@ Made with NumPy {version} by `python -m lanewise.trace.table.coverage docs/numpy
 """
 
 
-def _refusal(name: str) -> str:
-    return NOT_DISPATCHED.get(name, "Call it on the host by lw.py_func")
-
-
 def _families(supported: Iterable[Any], known: dict[Any, list[str]]) -> Iterator[str]:
     """Yield a section for each module that implements functions, by its docstring."""
     families = defaultdict(list)
@@ -191,7 +183,7 @@ def refused_attributes() -> dict[str, str]:
     instead = {
         **methods.REFUSED_METHODS,
         **NUMBERS_NEEDED,
-        **dict.fromkeys(MEMORY, "Where the elements will lie is not decided yet"),
+        **dict.fromkeys(methods.MEMORY, "Where the elements will lie is not decided yet"),
     }
     for name in _ATTRIBUTES:
         if (function := getattr(np, name, None)) in REFUSED:
@@ -218,11 +210,11 @@ def _code(names: list[str]) -> str:
     return f"{first} ({', '.join(others)})" if others else first
 
 
-def _names(names: Iterable[list[str]], width: int = 100) -> str:
+def _names(names: Iterable[list[str]]) -> str:
     """Return a paragraph of names."""
     lines = [""]
     for code in map(_code, names):
-        if lines[-1] and len(lines[-1]) + len(code) + 2 > width:
+        if lines[-1] and len(lines[-1]) + len(code) + 2 > 100:
             lines.append("")
         lines[-1] += f"{code}, "
     return "\n".join(line.rstrip() for line in lines).rstrip(", ") + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -89,15 +90,9 @@ def as_copied(value: Any) -> Any:
 
 @implements(np.full_like)
 def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Tensor:
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True,
+    shape: Any = None, *, device: Any = None,
+) -> Tensor:  # fmt: skip
     check_device(device)
     a = array_like(a)
     if shape is None and isinstance(a, Tensor):
@@ -105,44 +100,28 @@ def full_like(
     return full_tensor(a.shape if shape is None else shape, fill_value, given_dtype(dtype, a.dtype))
 
 
-@implements(np.zeros_like)
-def zeros_like(
-    a: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Tensor:
-    return full_like(a, 0, dtype, shape=shape, device=device)
+def _filled_like(value: int) -> Any:
+    """Return the function that makes arrays of one number."""
+
+    def function(
+        a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
+        *, device: Any = None,
+    ) -> Tensor:  # fmt: skip
+        return full_like(a, value, dtype, shape=shape, device=device)
+
+    return function
+
+
+zeros_like = implements(np.zeros_like)(_filled_like(0))
+ones_like = implements(np.ones_like)(_filled_like(1))
 
 
 @implements(np.empty_like)
 def empty_like(
-    prototype: Any,
-    /,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Tensor:
+    prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
+    *, device: Any = None,
+) -> Tensor:  # fmt: skip
     return full_like(prototype, 0, dtype, shape=shape, device=device)
-
-
-@implements(np.ones_like)
-def ones_like(
-    a: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Tensor:
-    return full_like(a, 1, dtype, shape=shape, device=device)
 
 
 # --- with like= ---------------------------------------------------------------------------------
@@ -209,21 +188,24 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any
 @implements(np.arange)
 def arange(*args: Any, **kwargs: Any) -> Tensor:
     args, kwargs = known_sizes((args, kwargs))
-    if contains_tensor((args, tuple(kwargs.values()))):
-        return _range_of_data(*args, **kwargs)
-    if any([isinstance(x, Dim) for x in (*args, *kwargs.values())]):
-        return _sized_range(*args, **kwargs)
+    has_data = contains_tensor((args, tuple(kwargs.values())))
+    if has_data or any([isinstance(x, Dim) for x in (*args, *kwargs.values())]):
+        return _range(_range_of_data if has_data else _sized_range, *args, **kwargs)
     return as_tensor(np.arange(*args, **kwargs))
 
 
-def _range_of_data(
-    start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None
-) -> Tensor:
-    """Return the numbers of a range whose ends are data."""
+def _range(
+    make: Callable[[Any, Any, Any], Tensor], start: Any, stop: Any = None, step: Any = 1,
+    dtype: Any = None, *, device: Any = None,
+) -> Tensor:  # fmt: skip
     check_device(device)
-    if stop is None:
-        start, stop = 0, start
-    step = 1 if step is None else step
+    start, stop = (0, start) if stop is None else (start, stop)
+    result = make(start, stop, 1 if step is None else step)
+    return result if dtype is None else np.astype(result, given_dtype(dtype), copy=False)
+
+
+def _range_of_data(start: Any, stop: Any, step: Any) -> Tensor:
+    """Return the numbers of a range whose ends are data."""
     static(np.arange, "steps", step, "how long it is would depend on it")
     kinds = {np.asarray(_kind_of(part)).dtype.char for part in (start, stop, step)}
     if not kinds <= {"d", *np.typecodes["AllInteger"]}:
@@ -235,13 +217,11 @@ def _range_of_data(
         raise ZeroDivisionError("division by zero")
     start, stop = [number_of(end) if isinstance(end, Dim) else end for end in (start, stop)]
     if "d" in kinds:
-        result = _range_of_floats(start, stop, step)
-        return result if dtype is None else np.astype(result, given_dtype(dtype), copy=False)
+        return _range_of_floats(start, stop, step)
     span = stop - start if step > 0 else start - stop
     count = np.maximum((span + (abs(step) - 1)) // abs(step), 0)
     length = size_of(as_tensor(count).astype(np.intp), None, "np.arange(n)")
-    result = emit(iota, length=length, dtype=np.dtype(np.intp)) * step + start
-    return result if dtype is None else np.astype(result, given_dtype(dtype), copy=False)
+    return emit(iota, length=length, dtype=np.dtype(np.intp)) * step + start
 
 
 def _kind_of(end: Any) -> Any:
@@ -268,14 +248,8 @@ def _range_of_floats(start: Any, stop: Any, step: Any) -> Tensor:
     return np.where(places == 1, second, first + places * (second - first))
 
 
-def _sized_range(
-    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
-) -> Tensor:
+def _sized_range(start: Any, stop: Any, step: Any) -> Tensor:
     """Return the integers of a range whose ends are sizes."""
-    check_device(device)
-    if stop is None:
-        start, stop = 0, start
-    step = 1 if step is None else step
     if any([not isinstance(x, (int, np.integer, Dim)) for x in (start, stop, step)]):
         raise UnsupportedError(
             f"np.arange between a size that is not known and a float{at(here())}: write "
@@ -290,22 +264,14 @@ def _sized_range(
     length = slice_length((start, stop, step))
     result = emit(iota, length=length, dtype=np.dtype(np.intp))
     result = result if step == 1 else result * step
-    if isinstance(start, Dim) or start != 0:
-        result = result + start
-    return result if dtype is None else np.astype(result, given_dtype(dtype), copy=False)
+    return result + start if isinstance(start, Dim) or start != 0 else result
 
 
 @implements(np.array)
 def array(
-    object: Any,
-    dtype: Any = None,
-    *,
-    copy: bool | None = True,
-    order: str = "K",
-    subok: bool = False,
-    ndmin: int = 0,
-    ndmax: int = 0,
-) -> Tensor:
+    object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K",
+    subok: bool = False, ndmin: int = 0, ndmax: int = 0,
+) -> Tensor:  # fmt: skip
     x = as_tensor(object)
     dtype = given_dtype(dtype, x.dtype)
     if copy is False and (not isinstance(object, Tensor) or x.dtype != dtype):
@@ -355,16 +321,9 @@ def _moved(y: Tensor, axis: int) -> Tensor:
 
 @implements(np.linspace)
 def linspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: int = 0,
-    *,
-    device: Any = None,
-) -> Any:
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
+    dtype: Any = None, axis: int = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
     check_device(device)
     num = size_from(num)
     if isinstance(num, Dim):
@@ -387,11 +346,14 @@ def linspace(
     y = y + start
     if endpoint and num > 1:
         y[-1, ...] = stop
-    y = _moved(y, axis)
-    if dtype.kind in "iu":
-        y = np.floor(y)
-    y = np.astype(y, dtype, copy=False)
+    y = _spaced(y, axis, dtype)
     return (y, step) if retstep else y
+
+
+def _spaced(y: Tensor, axis: int, dtype: np.dtype) -> Tensor:
+    """Return evenly spaced numbers along an axis in the dtype that is asked for."""
+    y = _moved(y, axis)
+    return np.astype(np.floor(y) if dtype.kind in "iu" else y, dtype, copy=False)
 
 
 def _sized_linspace(
@@ -413,23 +375,15 @@ def _sized_linspace(
     y = np.where(has_step, y, places * delta) + start
     if endpoint:
         y = np.where(np.logical_and(numbers == div, has_step), stop, y)
-    y = _moved(y, axis)
-    if dtype.kind in "iu":
-        y = np.floor(y)
-    y = np.astype(y, dtype, copy=False)
+    y = _spaced(y, axis, dtype)
     return (y, np.where(has_step, step, math.nan)) if retstep else y
 
 
 @implements(np.logspace)
 def logspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
-    axis: int = 0,
-) -> Tensor:
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0,
+    dtype: Any = None, axis: int = 0,
+) -> Tensor:  # fmt: skip
     if not isinstance(base, (float, int)) and np.ndim(base):
         base = array_like(base)
         rank = max(np.ndim(start), np.ndim(stop), base.ndim)
@@ -445,12 +399,7 @@ def logspace(
 
 @implements(np.geomspace)
 def geomspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    dtype: Any = None,
-    axis: int = 0,
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Tensor:
     first, last = array_like(start), array_like(stop)
     inexact = promoted(first, last, float(num), given_dtype(dtype, np.dtype(float)))
@@ -470,8 +419,7 @@ def geomspace(
 
 @implements(np.meshgrid)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    if indexing not in ("xy", "ij"):
-        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    np.meshgrid(indexing=indexing)  # raises for another
     count = len(xi)
     grids = []
     for i, x in enumerate(xi):
@@ -490,13 +438,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:  #
     columns = size_from(x.shape[0] if N is None else N)
     dtype = np.promote_types(x.dtype, int)
     powers = emit(
-        broadcast_to,
-        np.astype(x, dtype)[:, None],
-        shape=(x.shape[0], dim_max(columns - 1, 0)),
+        broadcast_to, np.astype(x, dtype)[:, None], shape=(x.shape[0], dim_max(columns - 1, 0))
     )
     ones = full_tensor((x.shape[0], dim_min(columns, 1)), 1, dtype)
     result = np.concatenate([ones, np.multiply.accumulate(powers, axis=1)], 1)
     return result if increasing else result[:, ::-1]
-
-
-__all__ = ["array_like", "converted", "full_tensor", "number_or_array", "promoted"]

@@ -8,7 +8,8 @@ import numpy as np
 
 from lanewise.ops.shapes import normalize_axis
 from lanewise.trace.table.registry import implements
-from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor
+from lanewise.trace.table.sorting import array
+from lanewise.trace.tensor import as_tensor
 from lanewise.trace.ufunc_methods import accumulate_method
 from lanewise.trace.ufuncs import NO_VALUE
 
@@ -33,22 +34,13 @@ def _cumulative(ufunc: np.ufunc) -> Any:
     """Return the array API's form, which can begin with the value of no elements."""
 
     def function(
-        x: Any,
-        /,
-        *,
-        axis: int | None = None,
-        dtype: Any = None,
-        out: Any = None,
+        x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None,
         include_initial: bool = False,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         x = as_tensor(x)
         x = np.reshape(x, (1,)) if x.ndim == 0 else x
-        if axis is None:
-            if x.ndim >= 2:
-                raise ValueError(
-                    "For arrays which have more than one dimension ``axis`` argument is required."
-                )
-            axis = 0
+        np.cumulative_sum(np.ones((1,) * x.ndim), axis=axis)  # raises where there must be an axis
+        axis = 0 if axis is None else axis
         if not include_initial:
             return accumulate_method(ufunc, x, axis, dtype, out)
         axis = normalize_axis(axis, x.ndim)
@@ -69,11 +61,6 @@ cumulative_sum = implements(np.cumulative_sum)(_cumulative(np.add))
 cumulative_prod = implements(np.cumulative_prod)(_cumulative(np.multiply))
 
 
-def _array(x: Any) -> Any:
-    """Return x as a tensor where it holds one, as a plain array otherwise."""
-    return x if isinstance(x, Tensor) else as_tensor(x) if contains_tensor(x) else np.asanyarray(x)
-
-
 @implements(np.diff)
 def diff(
     a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE
@@ -82,17 +69,17 @@ def diff(
         return a
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n!r}")
-    x = _array(a)
+    x = array(a)
     if x.ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional")
     axis = normalize_axis(axis, x.ndim)
     edge = tuple(1 if i == axis else d for i, d in enumerate(x.shape))
     parts = [x]
     if prepend is not NO_VALUE:
-        prepend = _array(prepend)
+        prepend = array(prepend)
         parts.insert(0, prepend if prepend.ndim else np.broadcast_to(prepend, edge))
     if append is not NO_VALUE:
-        append = _array(append)
+        append = array(append)
         parts.append(append if append.ndim else np.broadcast_to(append, edge))
     if len(parts) > 1:
         x = np.concatenate(parts, axis)
@@ -110,7 +97,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     for name, part in (("to_begin", to_begin), ("to_end", to_end)):
         if part is None:
             continue
-        part = _array(part)
+        part = array(part)
         if not np.can_cast(part.dtype, x.dtype, casting="same_kind"):
             raise TypeError(
                 f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
@@ -122,10 +109,10 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 @implements(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    y = _array(y)
+    y = array(y)
     step = dx
     if x is not None:
-        x = _array(x)
+        x = array(x)
         if x.ndim == 1:
             step = np.diff(x)
             shape = [1] * y.ndim

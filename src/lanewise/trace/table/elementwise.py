@@ -26,8 +26,6 @@ from lanewise.trace.ufuncs import NO_VALUE, apply
 from lanewise.trace.views import as_stored, store
 from lanewise.trace.weak import weak_kind
 
-_TO_WHERE = "Use np.where(condition, x, y), or a reduction with where=condition"
-
 
 @implements(np.where)
 def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
@@ -49,15 +47,9 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
 
 @implements(np.clip)
 def clip(
-    a: Any,
-    a_min: Any = NO_VALUE,
-    a_max: Any = NO_VALUE,
-    out: Any = None,
-    *,
-    min: Any = NO_VALUE,
-    max: Any = NO_VALUE,
-    **kwargs: Any,
-) -> Any:
+    a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Any = None, *, min: Any = NO_VALUE,
+    max: Any = NO_VALUE, **kwargs: Any,
+) -> Any:  # fmt: skip
     if a_min is NO_VALUE and a_max is NO_VALUE:
         a_min = None if min is NO_VALUE else min
         a_max = None if max is NO_VALUE else max
@@ -127,7 +119,7 @@ def fix(x: Any, out: Any = None) -> Any:
     if NUMPY >= (2, 5):
         deprecated(
             "numpy.fix is deprecated. Use numpy.trunc instead, which is faster and follows the "
-            "Array API standard.",
+            "Array API standard."
         )
     return np.trunc(x) if out is None else np.trunc(x, out=out)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,6 @@ from lanewise.trace.table.checks import deprecated
 from lanewise.trace.table.contraction import write_out
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
-
-_SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
-
-
-def _swap(norm: Any) -> str:
-    """Return the normalization that makes a transform of the other direction."""
-    if norm not in _SWAPPED:
-        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
-    return _SWAPPED[norm]
 
 
 def _length(n: Any) -> DimLike:
@@ -52,16 +44,19 @@ def _heeded(out: Any) -> Any:
     return out if NUMPY >= (2, 5) else None
 
 
-@implements(np.fft.fft)
-def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    x: Any = as_tensor(a)
-    return _transform(ops.fft, x, x.shape[axis] if n is None else n, axis, norm, out, inverse=False)
+def _complex(inverse: bool) -> Any:
+    """Return the complex transform along one axis, or its inverse."""
+
+    def function(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+        x: Any = as_tensor(a)
+        points = x.shape[axis] if n is None else n
+        return _transform(ops.fft, x, points, axis, norm, out, inverse=inverse)
+
+    return function
 
 
-@implements(np.fft.ifft)
-def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    x: Any = as_tensor(a)
-    return _transform(ops.fft, x, x.shape[axis] if n is None else n, axis, norm, out, inverse=True)
+fft = implements(np.fft.fft)(_complex(False))
+ifft = implements(np.fft.ifft)(_complex(True))
 
 
 @implements(np.fft.rfft)
@@ -79,12 +74,12 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
 
 @implements(np.fft.hfft)
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    return irfft(np.conjugate(as_tensor(a)), n, axis, _swap(norm), _heeded(out))
+    return irfft(np.conjugate(as_tensor(a)), n, axis, ops.swapped(norm), _heeded(out))
 
 
 @implements(np.fft.ihfft)
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    result = np.conjugate(rfft(a, n, axis, _swap(norm)))
+    result = np.conjugate(rfft(a, n, axis, ops.swapped(norm)))
     return result if out is None else write_out(out, result)
 
 
@@ -95,7 +90,7 @@ def _lengths(x: Tensor, s: Any, axes: Any, *, real: bool = False) -> tuple[list[
         if not shapeless:
             deprecated(
                 "`axes` should not be `None` if `s` is not `None` (deprecated in NumPy 2.0): pass "
-                "a sequence [0, ..., k-1] to `axes` for an array of dimension k.",
+                "a sequence [0, ..., k-1] to `axes` for an array of dimension k."
             )
         axes = list(range(-len(x.shape if shapeless else s), 0))
     s = [x.shape[axis] for axis in axes] if shapeless else list(s)
@@ -106,7 +101,7 @@ def _lengths(x: Tensor, s: Any, axes: Any, *, real: bool = False) -> tuple[list[
     if None in s:
         deprecated(
             "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0 and will "
-            "raise an error in a future version of NumPy.",
+            "raise an error in a future version of NumPy."
         )
     points = [x.shape[axis] if n == -1 else n for n, axis in zip(s, axes, strict=True)]
     return points, list(axes)
@@ -123,29 +118,6 @@ def _along_each(
     return x if out is None else write_out(out, x)
 
 
-_LAST_TWO = (-2, -1)
-
-
-@implements(np.fft.fftn)
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return _along_each(fft, a, s, axes, norm, out)
-
-
-@implements(np.fft.ifftn)
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return _along_each(ifft, a, s, axes, norm, out)
-
-
-@implements(np.fft.fft2)
-def fft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
-    return _along_each(fft, a, s, axes, norm, out)
-
-
-@implements(np.fft.ifft2)
-def ifft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
-    return _along_each(ifft, a, s, axes, norm, _heeded(out))
-
-
 @implements(np.fft.rfftn)
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     x: Any = as_tensor(a)
@@ -154,11 +126,6 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = 
     for n, axis in zip(points[-2::-1], axes[-2::-1], strict=True):
         x = fft(x, n, axis, norm)
     return x if out is None else write_out(out, x)
-
-
-@implements(np.fft.rfft2)
-def rfft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
-    return rfftn(a, s, axes, norm, out)
 
 
 @implements(np.fft.irfftn)
@@ -170,9 +137,21 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any =
     return irfft(x, points[-1], axes[-1], norm, out)
 
 
-@implements(np.fft.irfft2)
-def irfft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
-    return irfftn(a, s, axes, norm, _heeded(out))
+def _of_axes(transform: Callable[..., Any], axes: Any = None, heeds_out: bool = True) -> Any:
+    """Return the function that transforms along several axes, these if none are given."""
+
+    def function(a: Any, s: Any = None, axes: Any = axes, norm: Any = None, out: Any = None) -> Any:
+        return transform(a, s, axes, norm, out if heeds_out else _heeded(out))
+
+    return function
+
+
+fftn = implements(np.fft.fftn)(_of_axes(partial(_along_each, fft)))
+ifftn = implements(np.fft.ifftn)(_of_axes(partial(_along_each, ifft)))
+fft2 = implements(np.fft.fft2)(_of_axes(partial(_along_each, fft), (-2, -1)))
+ifft2 = implements(np.fft.ifft2)(_of_axes(partial(_along_each, ifft), (-2, -1), heeds_out=False))
+rfft2 = implements(np.fft.rfft2)(_of_axes(rfftn, (-2, -1)))
+irfft2 = implements(np.fft.irfft2)(_of_axes(irfftn, (-2, -1), heeds_out=False))
 
 
 def _shift(x: Tensor, axes: Any, sign: int) -> Any:

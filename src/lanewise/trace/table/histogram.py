@@ -8,32 +8,17 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import CutOffError, DataDependentShapeError, at
-from lanewise.ir.dims import Dim, DimLike, Shape
+from lanewise.ir.dims import Dim, DimLike, Shape, product
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.ops.indexing import scatter
 from lanewise.trace.sizes import size_of
-from lanewise.trace.table.checks import checked, required, static
+from lanewise.trace.table.checks import checked, must_be_row, must_cast, required, static
 from lanewise.trace.table.registry import implements
 from lanewise.trace.table.sorting import array
 from lanewise.trace.tensor import Tensor, as_tensor, emit
 from lanewise.trace.trace import ROOM, state
 from lanewise.trace.views import as_stored
-
-
-def _must_cast(x: Any, dtype: Any) -> None:
-    if not np.can_cast(x.dtype, dtype, "safe"):
-        raise TypeError(
-            f"Cannot cast array data from {x.dtype!r} to {np.dtype(dtype)!r} "
-            "according to the rule 'safe'"
-        )
-
-
-def _must_be_row(x: Any) -> None:
-    if x.ndim != 1:
-        raise ValueError(
-            f"object {'too deep' if x.ndim else 'of too small depth'} for desired array"
-        )
 
 
 def _counts(places: Any, values: Any, length: int, dtype: Any) -> Tensor:
@@ -55,12 +40,12 @@ def _ones(shape: Shape, dtype: Any) -> Tensor:
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     x = array(x)
     length: Any = _least_length(minlength)
-    _must_be_row(x)
-    _must_cast(x, np.uint64 if x.dtype.kind == "u" else np.intp)
+    must_be_row(x)
+    must_cast(x.dtype, np.uint64 if x.dtype.kind == "u" else np.intp)
     if weights is not None:
         weights = array(weights)
-        _must_cast(weights, float)
-        _must_be_row(weights)
+        must_cast(weights.dtype, float)
+        must_be_row(weights)
         if weights.shape != x.shape:
             raise ValueError("The weights and list don't have the same length.")
     if x.dtype.kind == "i":
@@ -119,8 +104,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     x, bins = array(x), array(bins)
     if x.dtype.kind == "c":
         raise TypeError("x may not be complex")
-    _must_cast(bins, float)
-    _must_be_row(bins)
+    must_cast(bins.dtype, float)
+    must_be_row(bins)
     rises = np.logical_not(np.any(bins[:-1] > bins[1:]))
     falls = np.logical_not(np.any(bins[:-1] < bins[1:]))
     monotonic = ValueError("bins must be monotonically increasing or decreasing")
@@ -319,14 +304,12 @@ def histogramdd(
         place = place - (column == edges[i][-1])  # the last bin has its right edge too
         sizes.append(edges[i].shape[0] + 1)
         places = places * sizes[i] + place
-    count = 1
-    for size in sizes:
-        count *= size
+    count = product(sizes)
     if weights is None:
         result = _counts(places, _ones(places.shape, float), count, float)
     else:
         weights = array(weights)
-        _must_cast(weights, float)
+        must_cast(weights.dtype, float)
         result = _counts(places, weights, count, float)
     result = np.reshape(result, tuple(sizes))[(slice(1, -1),) * dims]
     if density:

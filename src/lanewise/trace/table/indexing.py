@@ -16,8 +16,9 @@ from lanewise.ops.movement import cast
 from lanewise.ops.movement import diagonal as diagonal_op
 from lanewise.ops.shapes import normalize_axis
 from lanewise.trace.sizes import has_sizes, shape_from
-from lanewise.trace.table.checks import checked, deprecated
+from lanewise.trace.table.checks import checked, deprecated, must_cast
 from lanewise.trace.table.creation import array_like, converted, number_or_array, promoted
+from lanewise.trace.table.manipulation import numbered
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import TABLE, Tensor, as_tensor, contains_tensor, emit
 from lanewise.trace.views import as_stored, flat_view, read_only_view, store, transpose_view
@@ -47,15 +48,8 @@ def _moded(index: Any, size: int, mode: str) -> Any:
 def _integers(index: Any, casting: str = "same_kind") -> Any:
     """Return an index argument as integers: bools count, floats do only in lists, as in NumPy."""
     given = array_like(index)
-    if isinstance(index, (np.ndarray, np.generic, Tensor)) and not np.can_cast(
-        given.dtype,
-        np.intp,
-        casting,  # type: ignore[arg-type]
-    ):
-        raise TypeError(
-            f"Cannot cast array data from {given.dtype!r} to dtype('int64') according to the rule "
-            f"'{casting}'"
-        )
+    if isinstance(index, (np.ndarray, np.generic, Tensor)):
+        must_cast(given.dtype, np.intp, casting)
     return given if given.dtype.kind in "iu" else np.astype(given, np.intp)
 
 
@@ -92,13 +86,10 @@ def take(
         if not np.can_cast(result.dtype, out.dtype, "same_kind"):
             deprecated(
                 "Implicit casting of output to a different kind is deprecated. In a future "
-                "version, this will result in an error. (Deprecated NumPy 2.5)",
+                "version, this will result in an error. (Deprecated NumPy 2.5)"
             )
-    elif not np.can_cast(out.dtype, result.dtype, "safe"):  # this way round, in NumPy too
-        raise TypeError(
-            f"Cannot cast array data from {out.dtype!r} to {result.dtype!r} according to the rule "
-            "'safe'"
-        )
+    else:
+        must_cast(out.dtype, result.dtype)  # this way round, in NumPy too
     store(out, result)
     return out
 
@@ -188,16 +179,11 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 @implements(np.select)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    if len(condlist) != len(choicelist):
-        raise ValueError("list of cases must be same length as list of conditions")
-    if not len(condlist):
-        raise ValueError("select with an empty condition list is not possible")
     conditions = [array_like(c) for c in condlist]
+    # Raises for conditions that are none, or not as many as choices.
+    np.select([np.zeros(1, c.dtype) for c in conditions], [0] * len(choicelist))
     choices = [number_or_array(c) for c in choicelist]
     default = number_or_array(default)
-    for i, condition in enumerate(conditions):
-        if condition.dtype != np.dtype(bool):
-            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
     dtype = promoted(*choices, default)
     shape = np.broadcast_shapes(*[np.shape(x) for x in (*conditions, *choices, default)])
     result = np.broadcast_to(converted(default, dtype), shape).copy()
@@ -277,11 +263,8 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 @implements(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     x = as_tensor(a)
-    if x.ndim < 2:
-        raise ValueError("diag requires an array of at least two dimensions")
-    first, second = normalize_axis(axis1, x.ndim), normalize_axis(axis2, x.ndim)
-    if first == second:
-        raise ValueError("axis1 and axis2 cannot be the same")
+    np.diagonal(numbered(x.ndim), offset, axis1, axis2)  # raises for axes that have none
+    first, second = axis1 % x.ndim, axis2 % x.ndim
     rest = [axis for axis in range(x.ndim) if axis not in (first, second)]
     turned = transpose_view(x, (*rest, first, second))
     return read_only_view(turned, diagonal_op, offset=operator.index(offset))

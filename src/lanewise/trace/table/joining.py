@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -34,26 +34,25 @@ def with_rank(x: Any, ndim: int) -> Any:
 # --- stacking -----------------------------------------------------------------------------------
 
 
-@implements(np.atleast_1d)
-def atleast_1d(*arys: Any) -> Any:
-    results = tuple([with_rank(array_like(x), 1) for x in arys])
-    return results[0] if len(results) == 1 else results
+def _raised(x: Any) -> Any:
+    """Return x with three axes: those of an image and its colours."""
+    x = with_rank(x, 2)
+    return x[:, :, None] if x.ndim == 2 else x
 
 
-@implements(np.atleast_2d)
-def atleast_2d(*arys: Any) -> Any:
-    results = tuple([with_rank(array_like(x), 2) for x in arys])
-    return results[0] if len(results) == 1 else results
+def _at_least(raised: Callable[[Any], Any]) -> Any:
+    """Return the function that gives arrays more axes, and one array alone."""
+
+    def function(*arys: Any) -> Any:
+        results = tuple([raised(array_like(x)) for x in arys])
+        return results[0] if len(results) == 1 else results
+
+    return function
 
 
-@implements(np.atleast_3d)
-def atleast_3d(*arys: Any) -> Any:
-    def raised(x: Any) -> Any:
-        x = with_rank(x, 2)
-        return x[:, :, None] if x.ndim == 2 else x
-
-    results = tuple([raised(array_like(x)) for x in arys])
-    return results[0] if len(results) == 1 else results
+atleast_1d = implements(np.atleast_1d)(_at_least(lambda x: with_rank(x, 1)))
+atleast_2d = implements(np.atleast_2d)(_at_least(lambda x: with_rank(x, 2)))
+atleast_3d = implements(np.atleast_3d)(_at_least(_raised))
 
 
 @implements(np.hstack)
@@ -168,26 +167,21 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return array_split(ary, indices_or_sections, axis)
 
 
-@implements(np.hsplit)
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    ndim = as_tensor(ary).ndim
-    if not ndim:
-        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
-    return split(ary, indices_or_sections, 1 if ndim > 1 else 0)
+def _split_along(axis: int, least: int, name: str) -> Any:
+    """Return the function that splits along an axis, of arrays of so many axes at least."""
+
+    def function(ary: Any, indices_or_sections: Any) -> list[Any]:
+        ndim = as_tensor(ary).ndim
+        if ndim < least:
+            raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
+        return split(ary, indices_or_sections, min(axis, ndim - 1))
+
+    return function
 
 
-@implements(np.vsplit)
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    if as_tensor(ary).ndim < 2:
-        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
-    return split(ary, indices_or_sections, 0)
-
-
-@implements(np.dsplit)
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    if as_tensor(ary).ndim < 3:
-        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
-    return split(ary, indices_or_sections, 2)
+hsplit = implements(np.hsplit)(_split_along(1, 1, "hsplit"))
+vsplit = implements(np.vsplit)(_split_along(0, 2, "vsplit"))
+dsplit = implements(np.dsplit)(_split_along(2, 3, "dsplit"))
 
 
 @implements(np.unstack)

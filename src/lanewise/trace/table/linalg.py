@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.linalg import LinAlgError
 
 from lanewise.ir.dims import Dim
@@ -17,7 +18,7 @@ from lanewise.ops.elementwise import root, where
 from lanewise.trace.origins import origin_of
 from lanewise.trace.sizes import number_of
 from lanewise.trace.table.checks import deprecated
-from lanewise.trace.table.contraction import flat
+from lanewise.trace.table.contraction import flat, tensors
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
 from lanewise.trace.ufuncs import NO_VALUE
@@ -28,13 +29,6 @@ _ONE = np.ones((1, 1))
 EigResult, EighResult = type(np.linalg.eig(_ONE)), type(np.linalg.eigh(_ONE))
 QRResult, SVDResult = type(np.linalg.qr(_ONE)), type(np.linalg.svd(_ONE))
 SlogdetResult = type(np.linalg.slogdet(_ONE))
-
-
-def _check_stack(x: Tensor) -> None:
-    if x.ndim < 2:
-        raise LinAlgError(
-            f"{x.ndim}-dimensional array given. Array must be at least two-dimensional"
-        )
 
 
 def _is_empty(x: Tensor) -> bool:
@@ -51,8 +45,7 @@ def _behind(limit: Any) -> Any:
 
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
-    x: Any = as_tensor(a)
-    y: Any = as_tensor(b)
+    x, y = tensors(a, b)
     if y.ndim == 1:  # the only shape that is a vector, and no stack of matrices
         return emit(ops.solve, x, y[:, None])[..., 0]
     return emit(ops.solve, x, y)
@@ -72,7 +65,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NO_V
         rcond = 1e-15 if rtol is NO_VALUE else rtol
     if rcond is None:
         rcond = max(x.shape[-2:]) * np.finfo(x.dtype).eps
-    _check_stack(x)
+    ops.check_stack(x)
     if _is_empty(x):
         return np.swapaxes(x, -1, -2).copy()
     return emit(least_squares.pinv, x, rcond, hermitian=bool(hermitian))
@@ -81,8 +74,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NO_V
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """As NumPy's, but with residuals for a rank-deficient `a` of more rows than columns, too."""
-    x: Any = as_tensor(a)
-    y: Any = as_tensor(b)
+    x, y = tensors(a, b)
     for array, ndim in ((x, x.ndim), (y, max(y.ndim, 2) if y.ndim else 0)):
         if ndim != 2:
             raise LinAlgError(
@@ -123,8 +115,7 @@ def _tall(x: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
 
 @implements(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
-    x: Any = as_tensor(a)
-    y: Any = as_tensor(b)
+    x, y = tensors(a, b)
     if axes is not None:
         order = list(range(x.ndim))
         for axis in axes:
@@ -166,7 +157,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
             "The 'full' option is deprecated in favor of 'reduced'.\n"
             "For backward compatibility let mode default."
             if mode == "reduced"
-            else "The 'economic' option is deprecated.",
+            else "The 'economic' option is deprecated."
         )
     if mode == "r":
         return emit(ops.qr, a, mode="r")
@@ -213,10 +204,8 @@ def eigvals(a: Any) -> Any:
 
 
 def _triangle(name: str) -> str:
-    name = name.upper()
-    if name not in ("L", "U"):
-        raise ValueError("UPLO argument must be 'L' or 'U'")
-    return name
+    np.linalg.eigvalsh(_ONE, name)  # raises for another one
+    return name.upper()
 
 
 @implements(np.linalg.eigh)
@@ -298,6 +287,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     x: Any = as_tensor(x)
+    np.linalg.norm(np.ones((1,) * x.ndim), ord, axis)  # raises for what is no norm
     if x.dtype.kind not in "fc":
         x = x.astype(float)
     if axis is None:
@@ -308,29 +298,14 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             result = emit(root, squares[0] + squares[1] if len(squares) > 1 else squares[0])
             return np.reshape(result, (1,) * x.ndim) if keepdims else result
         axis = tuple(range(x.ndim))
-    elif not isinstance(axis, tuple):
-        try:
-            axis = (int(axis),)
-        except Exception as error:
-            raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
-    if len(axis) == 1:
-        return _vector_norm(x, ord, axis, keepdims)
-    if len(axis) != 2:
-        raise ValueError("Improper number of dimensions to norm.")
-    result = _matrix_norm(np.moveaxis(x, _two_axes(axis, x.ndim), (-2, -1)), ord)
-    return np.expand_dims(result, _two_axes(axis, x.ndim)) if keepdims else result
+    axes = normalize_axis_tuple(axis if isinstance(axis, tuple) else int(axis), x.ndim)
+    if len(axes) == 1:
+        return _vector_norm(x, ord, axes, keepdims)
+    result = _matrix_norm(np.moveaxis(x, axes, (-2, -1)), ord)
+    return np.expand_dims(result, axes) if keepdims else result
 
 
-def _two_axes(axis: tuple[int, int], ndim: int) -> tuple[int, int]:
-    row, column = (np.lib.array_utils.normalize_axis_index(a, ndim) for a in axis)
-    if row == column:
-        raise ValueError("Duplicate axes given.")
-    return row, column
-
-
-def _vector_norm(x: Tensor, ord: Any, axis: tuple[int], keepdims: bool) -> Any:
-    if isinstance(ord, str):
-        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+def _vector_norm(x: Tensor, ord: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     if ord == np.inf:
         return np.max(np.abs(x), axis=axis, keepdims=keepdims, initial=0)
     if ord == -np.inf:
@@ -360,9 +335,7 @@ def _matrix_norm(x: Tensor, ord: Any) -> Any:
         return np.max(np.add.reduce(np.abs(x), axis=-2 if ord == 1 else -1), axis=-1, initial=0)
     if ord in (-1, -np.inf):
         return np.min(np.add.reduce(np.abs(x), axis=-2 if ord == -1 else -1), axis=-1)
-    if ord in (None, "fro", "f"):
-        return emit(root, np.add.reduce((np.conjugate(x) * x).real, axis=(-2, -1)))
-    raise ValueError("Invalid norm order for matrices.")
+    return emit(root, np.add.reduce((np.conjugate(x) * x).real, axis=(-2, -1)))
 
 
 @implements(np.linalg.matrix_norm)
@@ -373,10 +346,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 @implements(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x: Any = as_tensor(x)
-    if axis is None:
-        axes = tuple(range(x.ndim))
-    else:
-        axes = np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+    axes = normalize_axis_tuple(range(x.ndim) if axis is None else axis, x.ndim)
     rest = tuple(i for i in range(x.ndim) if i not in axes)
     size = int(np.prod([x.shape[i] for i in axes], dtype=int))
     merged = np.reshape(np.transpose(x, (*axes, *rest)), (size, *[x.shape[i] for i in rest]))
@@ -390,7 +360,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 @implements(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Any:
     x: Any = as_tensor(a)
-    _check_stack(x)
+    ops.check_stack(x)
     if x.shape[-1] != x.shape[-2]:
         raise LinAlgError("Last 2 dimensions of the array must be square")
     if not isinstance(n, Tensor) and not hasattr(n, "__index__"):

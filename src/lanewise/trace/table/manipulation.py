@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from lanewise.ops.movement import cast
 from lanewise.ops.movement import concatenate as concatenate_op
 from lanewise.ops.shapes import broadcast_shapes, may_agree, normalize_axis
 from lanewise.trace.sizes import number_of, shape_from
-from lanewise.trace.table.checks import check_device, checked, required
+from lanewise.trace.table.checks import check_device, checked, must_cast, required
 from lanewise.trace.table.creation import array_like, as_copied, converted
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit, known_size
@@ -58,21 +59,17 @@ def new_shape(size: Any, shape: Any) -> tuple[Any, ...]:
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tensor:
     x = as_tensor(a)
     dims = new_shape(x.size, shape)
-    if order == "K":
-        raise ValueError("order 'K' is not permitted for reshaping")
-    if order not in ("C", "F", "A"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A' (got {order!r})")
-    is_fortran = order == "F" or (order == "A" and _is_fortran(x))
+    if order != "C":
+        np.reshape(np.zeros(0), 0, order=order)  # raises for another order
+    is_fortran = order == "F"
+    if order == "A" and x._view is not None:
+        is_fortran = bool(layout_of(x).flags.fnc)
     if is_fortran:
         x, dims = transpose_view(x, tuple(range(x.ndim))[::-1]), dims[::-1]
     if copy is False and not reshape_shares_memory(x, dims):
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     result = reshape_view(x.copy() if copy else x, dims)
     return transpose_view(result, tuple(range(len(dims)))[::-1]) if is_fortran else result
-
-
-def _is_fortran(x: Tensor) -> bool:
-    return x._view is not None and bool(layout_of(x).flags.fnc)
 
 
 @implements(np.ravel)
@@ -89,46 +86,42 @@ def ravel(a: Any, order: str = "C") -> Tensor:
     return reshape(x, -1, "C" if order == "K" else order)
 
 
+@lru_cache(maxsize=64)
+def numbered(ndim: int) -> np.ndarray:
+    """Return an array of one element of which the strides are the numbers of the axes."""
+    one = np.zeros(1, np.int8)
+    return np.lib.stride_tricks.as_strided(one, (1,) * ndim, range(ndim), writeable=False)
+
+
+def _reordered(function: Any, a: Any, *given: Any) -> Tensor:
+    """Return what one of NumPy's functions gives that put axes in another order: it tells which."""
+    x = as_tensor(a)
+    return transpose_view(x, function(numbered(x.ndim), *given).strides)
+
+
 @implements(np.transpose, np.permute_dims)
 def transpose(a: Any, axes: Any = None) -> Tensor:
-    x = as_tensor(a)
-    if axes is None:
-        return transpose_view(x, tuple(range(x.ndim))[::-1])
-    given = axes if np.iterable(axes) else (axes,)
-    if len(given) != x.ndim:
-        raise ValueError("axes don't match array")
-    return transpose_view(x, normalize_axis_tuple(given, x.ndim))
+    return _reordered(np.transpose, a, axes)
 
 
 @implements(np.matrix_transpose, np.linalg.matrix_transpose)
 def matrix_transpose(x: Any, /) -> Tensor:
-    if as_tensor(x).ndim < 2:
-        raise ValueError(f"Input array must be at least 2-dimensional, but it is {np.ndim(x)}")
-    return swapaxes(x, -1, -2)
+    return _reordered(np.matrix_transpose, x)
 
 
 @implements(np.swapaxes)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
-    x = as_tensor(a)
-    axes = list(range(x.ndim))
-    i, j = normalize_axis(axis1, x.ndim), normalize_axis(axis2, x.ndim)
-    axes[i], axes[j] = j, i
-    return transpose_view(x, tuple(axes))
+    return _reordered(np.swapaxes, a, axis1, axis2)
 
 
 @implements(np.moveaxis)
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
-    x = as_tensor(a)
-    sources = normalize_axis_tuple(source, x.ndim, "source")
-    destinations = normalize_axis_tuple(destination, x.ndim, "destination")
-    if len(sources) != len(destinations):
-        raise ValueError(
-            "`source` and `destination` arguments must have the same number of elements"
-        )
-    order = [axis for axis in range(x.ndim) if axis not in sources]
-    for to, axis in sorted(zip(destinations, sources, strict=True)):
-        order.insert(to, axis)
-    return transpose_view(x, tuple(order))
+    return _reordered(np.moveaxis, a, source, destination)
+
+
+@implements(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
+    return _reordered(np.rollaxis, a, axis, start)
 
 
 @implements(np.expand_dims)
@@ -202,14 +195,9 @@ def _merged(rows: Any, axis: int | None) -> Tensor:
 
 @implements(np.concatenate)
 def concatenate(
-    arrays: Sequence[Any],
-    /,
-    axis: int | None = 0,
-    out: Any = None,
-    *,
-    dtype: Any = None,
+    arrays: Sequence[Any], /, axis: int | None = 0, out: Any = None, *, dtype: Any = None,
     casting: str = "same_kind",
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     if has_data_rows(arrays):
         tensors, result = (), _merged(arrays, axis)
     else:
@@ -223,11 +211,7 @@ def concatenate(
         axis = normalize_axis(axis, tensors[0].ndim)
         result = emit(concatenate_op, *tensors, axis=axis)
     if dtype is not None and result.dtype != np.dtype(dtype):
-        if not np.can_cast(result.dtype, dtype, casting):  # type: ignore[arg-type]
-            raise TypeError(
-                f"Cannot cast array data from {result.dtype!r} to {np.dtype(dtype)!r} "
-                f"according to the rule '{casting}'"
-            )
+        must_cast(result.dtype, dtype, casting)
         result = emit(cast, result, dtype=np.dtype(dtype))
     if out is None:
         return result
@@ -254,13 +238,9 @@ def _write_each(
 
 @implements(np.stack)
 def stack(
-    arrays: Sequence[Any],
-    axis: int = 0,
-    out: Any = None,
-    *,
-    dtype: Any = None,
+    arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None,
     casting: str = "same_kind",
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     if has_data_rows(arrays):
         rows: Any = arrays
         count = as_tensor(number_of(rows.shape[0]))
@@ -304,30 +284,24 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> T
     return emit(cast, x, dtype=dtype)
 
 
-@implements(np.fliplr)
-def fliplr(m: Any) -> Tensor:
-    if as_tensor(m).ndim < 2:
-        raise ValueError("Input must be >= 2-d.")
-    return flip(m, 1)
+def _flipped(axis: int) -> Any:
+    def function(m: Any) -> Tensor:
+        if as_tensor(m).ndim <= axis:
+            raise ValueError(f"Input must be >= {axis + 1}-d.")
+        return flip(m, axis)
+
+    return function
 
 
-@implements(np.flipud)
-def flipud(m: Any) -> Tensor:
-    if as_tensor(m).ndim < 1:
-        raise ValueError("Input must be >= 1-d.")
-    return flip(m, 0)
+fliplr = implements(np.fliplr)(_flipped(1))
+flipud = implements(np.flipud)(_flipped(0))
 
 
 @implements(np.rot90)
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
     x = as_tensor(m)
-    if len(axes) != 2:
-        raise ValueError("len(axes) must be 2.")
-    if any(not -x.ndim <= axis < x.ndim for axis in axes):
-        raise ValueError(f"Axes={tuple(axes)} out of range for array of ndim={x.ndim}.")
+    np.rot90(numbered(x.ndim), k, axes)  # raises for axes that it does not turn
     first, second = (axis % x.ndim for axis in axes)
-    if first == second:
-        raise ValueError("Axes must be different.")
     turns = operator.index(k) % 4
     if turns == 0:
         return x[:]
@@ -336,18 +310,6 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
     if turns == 1:
         return swapaxes(flip(x, second), first, second)
     return flip(swapaxes(x, first, second), second)
-
-
-@implements(np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
-    x = as_tensor(a)
-    axis = normalize_axis(axis, x.ndim)
-    place = start + x.ndim if start < 0 else start
-    if not 0 <= place <= x.ndim:
-        raise np.exceptions.AxisError(
-            f"'start' arg requires {-x.ndim} <= start < {x.ndim + 1}, but {place} was passed in"
-        )
-    return moveaxis(x, axis, place - 1 if axis < place else place)
 
 
 @implements(np.roll)
@@ -389,11 +351,8 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     if type(number) in (int, float, complex):  # let NumPy convert the number, or refuse to
         src = np.empty((), dst.dtype)
         np.copyto(src, number, casting)  # type: ignore[arg-type]
-    elif not np.can_cast(array_like(src).dtype, dst.dtype, casting):  # type: ignore[arg-type]
-        raise TypeError(
-            f"Cannot cast array data from {array_like(src).dtype!r} to {dst.dtype!r} according to "
-            f"the rule '{casting}'"
-        )
+    else:
+        must_cast(array_like(src).dtype, dst.dtype, casting)
     if where is True:
         store(dst, src)
         return

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, known_size
@@ -66,7 +67,7 @@ def size(a: Any, axis: Any = None) -> Any:
     x = as_tensor(a)
     if axis is None:
         return x.size
-    axes = np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+    axes = normalize_axis_tuple(axis, x.ndim)
     return math.prod(x.shape[i] for i in axes)
 
 

@@ -13,6 +13,7 @@ from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import indexing, ufunc_methods, ufuncs
 from lanewise.trace.mixed import applied, is_mixed, presence
+from lanewise.trace.table.checks import must_cast
 from lanewise.trace.tensor import (
     TABLE,
     UFUNC_CALL,
@@ -133,9 +134,6 @@ for _name, _ufunc in _COMPARISONS.items():
     setattr(Tensor, f"__{_name}__", ufuncs.binary_operator(_ufunc))
 for _name, _ufunc in _UNARY.items():
     setattr(Tensor, f"__{_name}__", ufuncs.unary_operator(_ufunc))
-Tensor.__pow__ = _power  # type: ignore[attr-defined]
-Tensor.__getitem__ = indexing.getitem  # type: ignore[attr-defined]
-Tensor.__setitem__ = indexing.setitem  # type: ignore[attr-defined]
 
 
 def _equal_to_none(
@@ -177,10 +175,6 @@ def _equal_to_anything(ufunc: np.ufunc, answer: bool) -> Callable[[Tensor, Any],
     return operator
 
 
-Tensor.__eq__ = _equal_to_anything(np.equal, False)  # type: ignore[method-assign]
-Tensor.__ne__ = _equal_to_anything(np.not_equal, True)  # type: ignore[method-assign]
-
-
 def _round(self: Tensor, ndigits: int | None = None) -> Any:
     """``round(t)``: like that of a NumPy float it gives an integer, with digits a float."""
     if ndigits is None:
@@ -190,13 +184,6 @@ def _round(self: Tensor, ndigits: int | None = None) -> Any:
 
 def _contains(self: Tensor, element: Any) -> Any:
     self._refuse("`in`", "Use np.any(t == element)")
-
-
-Tensor.__round__ = _round  # type: ignore[attr-defined]
-Tensor.__contains__ = _contains  # type: ignore[attr-defined]
-Tensor.__floor__ = lambda self: np.floor(self).astype(np.intp)  # type: ignore[attr-defined]
-Tensor.__ceil__ = lambda self: np.ceil(self).astype(np.intp)  # type: ignore[attr-defined]
-Tensor.__trunc__ = lambda self: np.trunc(self).astype(np.intp)  # type: ignore[attr-defined]
 
 
 def _is_integer(x: Tensor) -> Any:
@@ -238,7 +225,7 @@ for _name in _OF_NUMBERS:
 # Methods that are the NumPy function of the same name, the array first.
 for _name in (
     "all any argmax argmin argpartition argsort choose cumprod cumsum diagonal dot max mean min "
-    "nonzero prod ravel repeat searchsorted squeeze std sum swapaxes take trace var"
+    "nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var"
 ).split():  # fmt: skip
 
     def _method(self: Tensor, *args: Any, _name: str = _name, **kwargs: Any) -> Any:
@@ -274,11 +261,7 @@ def _astype(
     copy: bool = True,
 ) -> Tensor:
     """The elements converted to another dtype."""
-    if not np.can_cast(self.dtype, dtype, casting):  # type: ignore[arg-type]
-        raise TypeError(
-            f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} "
-            f"according to the rule '{casting}'"
-        )
+    must_cast(self.dtype, dtype, casting)
     return np.astype(self, np.dtype(dtype), copy=copy)
 
 
@@ -304,11 +287,6 @@ def _partition(
 ) -> None:
     """Partition in place along one axis."""
     store(self, np.partition(self, kth, axis=axis, kind=kind, order=order))
-
-
-def _round_method(self: Tensor, decimals: int = 0, out: Any = None) -> Any:
-    """Elements rounded to so many decimals."""
-    return np.round(self, decimals, out)
 
 
 def _clip(self: Tensor, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
@@ -358,19 +336,6 @@ def _refused(name: str, instead: str) -> Callable[..., Any]:
     return method
 
 
-Tensor.reshape = _reshape  # type: ignore[attr-defined]
-Tensor.transpose = _transpose  # type: ignore[attr-defined]
-Tensor.astype = _astype  # type: ignore[attr-defined]
-Tensor.flatten = _flatten  # type: ignore[attr-defined]
-Tensor.fill = _fill  # type: ignore[attr-defined]
-Tensor.clip = _clip  # type: ignore[attr-defined]
-Tensor.conj = Tensor.conjugate = _conjugate  # type: ignore[attr-defined]
-Tensor.put = _put  # type: ignore[attr-defined]
-Tensor.compress = _compress  # type: ignore[attr-defined]
-Tensor.sort = _sort  # type: ignore[attr-defined]
-Tensor.partition = _partition  # type: ignore[attr-defined]
-Tensor.round = _round_method  # type: ignore[attr-defined]
-Tensor.view = _view  # type: ignore[attr-defined]
 #: What to write instead of methods that are not followed.
 REFUSED_METHODS = {
     "resize": "Use np.resize, or np.pad",
@@ -422,14 +387,6 @@ def _set_flat(self: Tensor, values: Any) -> None:
     flat_view(writable(self))[...] = np.resize(values, self.size)  # type: ignore[index]
 
 
-Tensor.T = property(np.transpose, doc="The axes reversed.")  # type: ignore[attr-defined]
-Tensor.mT = property(np.matrix_transpose, doc="The last two axes swapped.")  # type: ignore[attr-defined]
-Tensor.real = property(_real, _set_real)  # type: ignore[attr-defined]
-Tensor.imag = property(_imag, _set_imag)  # type: ignore[attr-defined]
-Tensor.flat = property(_flat, _set_flat, doc="The elements in a row, as a view.")  # type: ignore[attr-defined]
-Tensor.device = "cpu"  # type: ignore[attr-defined]
-
-
 def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     """The tensor itself: all are on the host."""
     if stream is not None:
@@ -441,14 +398,8 @@ def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
 
 def _dlpack(self: Tensor, **kwargs: Any) -> Any:
     self._refuse(
-        "DLPack (from_dlpack)",
-        "Share the array that comes out, or call host code by lw.py_func",
+        "DLPack (from_dlpack)", "Share the array that comes out, or call host code by lw.py_func"
     )
-
-
-Tensor.to_device = _to_device  # type: ignore[attr-defined]
-Tensor.__dlpack__ = _dlpack  # type: ignore[attr-defined]
-Tensor.__dlpack_device__ = lambda self: (1, 0)  # type: ignore[attr-defined]  (DLPack's host)
 
 
 def _delete_item(self: Tensor, key: Any) -> None:
@@ -458,6 +409,10 @@ def _delete_item(self: Tensor, key: Any) -> None:
 def _base(self: Tensor) -> Tensor | None:
     """The tensor that this one is a view of, None if it is none."""
     return None if self._view is None else self._view.base
+
+
+#: Attributes of where and how the elements lie in memory.
+MEMORY = ("ctypes", "data", "flags", "strides")
 
 
 def _no_memory(name: str) -> property:
@@ -470,7 +425,25 @@ def _no_memory(name: str) -> property:
     return property(attribute)
 
 
-Tensor.__delitem__ = _delete_item  # type: ignore[attr-defined]
-Tensor.base = property(_base)  # type: ignore[attr-defined]
-for _name in ("flags", "strides", "data", "ctypes"):
+for _name in MEMORY:
     setattr(Tensor, _name, _no_memory(_name))
+
+
+for _name, _value in {
+    "__pow__": _power, "__getitem__": indexing.getitem, "__setitem__": indexing.setitem,
+    "__delitem__": _delete_item, "__contains__": _contains, "__round__": _round,
+    "__eq__": _equal_to_anything(np.equal, False), "__ne__": _equal_to_anything(np.not_equal, True),
+    "__floor__": lambda self: np.floor(self).astype(np.intp),
+    "__ceil__": lambda self: np.ceil(self).astype(np.intp),
+    "__trunc__": lambda self: np.trunc(self).astype(np.intp),
+    "reshape": _reshape, "transpose": _transpose, "astype": _astype, "flatten": _flatten,
+    "fill": _fill, "clip": _clip, "conj": _conjugate, "conjugate": _conjugate, "put": _put,
+    "compress": _compress, "sort": _sort, "partition": _partition, "view": _view,
+    "T": property(np.transpose, doc="The axes reversed."),
+    "mT": property(np.matrix_transpose, doc="The last two axes swapped."),
+    "real": property(_real, _set_real), "imag": property(_imag, _set_imag),
+    "flat": property(_flat, _set_flat, doc="The elements in a row, as a view."),
+    "base": property(_base), "device": "cpu", "to_device": _to_device,
+    "__dlpack__": _dlpack, "__dlpack_device__": lambda self: (1, 0),  # DLPack's host
+}.items():  # fmt: skip
+    setattr(Tensor, _name, _value)

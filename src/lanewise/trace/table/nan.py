@@ -17,14 +17,13 @@ from lanewise.trace.table.quantile import (
     choose,
     finish,
     is_weak,
+    of_quantiles,
     pick,
 )
-from lanewise.trace.table.reductions import degrees, divide_as
+from lanewise.trace.table.reductions import divide_as, extremum, of_variance, reduction, stored
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
-from lanewise.trace.ufunc_methods import reduce_method
 from lanewise.trace.ufuncs import NO_VALUE
-from lanewise.trace.views import store
 
 
 def _replaced(a: Any, value: float) -> tuple[Tensor, Tensor | None]:
@@ -36,46 +35,11 @@ def _replaced(a: Any, value: float) -> tuple[Tensor, Tensor | None]:
     return choose(mask, value, x), mask
 
 
-def _reduction(function: Any, value: float) -> Any:
-    """Return the reduction that takes `value` for NaNs."""
-
-    def nan_function(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = NO_VALUE,
-        where: Any = True,
-    ) -> Any:
-        x, _ = _replaced(a, value)
-        return reduce_method(function, x, axis, dtype, out, keepdims, initial, where)
-
-    return nan_function
-
-
-nansum = implements(np.nansum)(_reduction(np.add, 0))
-nanprod = implements(np.nanprod)(_reduction(np.multiply, 1))
-
-
-def _extremum(ufunc: np.ufunc) -> Any:
-    """Return the extremum of what is no NaN: fmin and fmax leave NaNs out themselves."""
-
-    def nan_function(
-        a: Any,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = NO_VALUE,
-        where: Any = True,
-    ) -> Any:
-        return reduce_method(ufunc, a, axis, None, out, keepdims, initial, where)
-
-    return nan_function
-
-
-nanmin = implements(np.nanmin)(_extremum(np.fmin))
-nanmax = implements(np.nanmax)(_extremum(np.fmax))
+nansum = implements(np.nansum)(reduction(np.add, __name__, lambda a: _replaced(a, 0)[0]))
+nanprod = implements(np.nanprod)(reduction(np.multiply, __name__, lambda a: _replaced(a, 1)[0]))
+# These leave NaNs out themselves.
+nanmin = implements(np.nanmin)(extremum(np.fmin, __name__))
+nanmax = implements(np.nanmax)(extremum(np.fmax, __name__))
 
 
 def _place(function: Any, value: float) -> Any:
@@ -117,45 +81,22 @@ def _inexact(dtype: Any, out: Any) -> Any:
 
 @implements(np.nanmean)
 def nanmean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    *,
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *,
     where: Any = True,
-) -> Any:
+) -> Any:  # fmt: skip
     x, mask = _replaced(a, 0)
     if mask is None:
         return np.mean(x, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
     dtype = _inexact(dtype, out)
     number = np.sum(~mask, axis=axis, dtype=np.intp, keepdims=keepdims, where=where)
     total = np.sum(x, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
-    return _stored(divide_as(total, number), out)
+    return stored(divide_as(total, number), out)
 
 
-def _stored(result: Tensor, out: Any) -> Any:
-    if out is None:
-        return result
-    store(out, result)
-    return out
-
-
-@implements(np.nanvar)
-def nanvar(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = NO_VALUE,
-    correction: Any = NO_VALUE,
+def _variance(
+    a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: bool, where: Any, mean: Any
 ) -> Any:
     x, mask = _replaced(a, 0)
-    ddof = degrees(ddof, correction)
     if mask is None:
         return np.var(x, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
     dtype = _inexact(dtype, out)
@@ -174,25 +115,11 @@ def nanvar(
     total = np.sum(squares, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
     free = np.reshape(number, total.shape) - ddof
     result = choose(free <= 0, np.nan, divide_as(total, free))
-    return _stored(result, out)
+    return stored(result, out)
 
 
-@implements(np.nanstd)
-def nanstd(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = NO_VALUE,
-    correction: Any = NO_VALUE,
-) -> Any:
-    ddof = degrees(ddof, correction)
-    result = nanvar(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
-    return np.sqrt(result, out=out)
+nanvar = implements(np.nanvar)(of_variance(_variance, root=False))
+nanstd = implements(np.nanstd)(of_variance(_variance, root=True))
 
 
 # --- order statistics ---------------------------------------------------------------------------
@@ -227,7 +154,7 @@ def nanmedian(
     return finish(result, x.ndim, axes, keepdims, out, "unsafe")
 
 
-def _nan_quantile(
+def _quantiles(
     a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any, most: int
 ) -> Any:
     x, places, axes, ready_weights = arguments(a, q, axis, method, weights, most)
@@ -246,31 +173,5 @@ def _nan_quantile(
     return finish(result, x.ndim, axes, keepdims, out, "unsafe")
 
 
-@implements(np.nanquantile)
-def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    return _nan_quantile(a, q, axis, out, method, keepdims, weights, 1)
-
-
-@implements(np.nanpercentile)
-def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    return _nan_quantile(a, q, axis, out, method, keepdims, weights, 100)
+nanquantile = implements(np.nanquantile)(of_quantiles(_quantiles, 1))
+nanpercentile = implements(np.nanpercentile)(of_quantiles(_quantiles, 100))

@@ -23,13 +23,6 @@ Pair = tuple[Any, Any]
 #: Returns the blocks before and behind x along an axis, for the two widths.
 Blocks = Callable[[Tensor, int, tuple[int, int]], tuple[Any, Any]]
 
-_KEYWORDS = {
-    "constant": "constant_values", "linear_ramp": "end_values", "maximum": "stat_length",
-    "mean": "stat_length", "median": "stat_length", "minimum": "stat_length",
-    "reflect": "reflect_type", "symmetric": "reflect_type", "edge": None, "wrap": None,
-    "empty": None,
-}  # fmt: skip
-
 
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Tensor:
@@ -56,10 +49,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Te
     widths = [tuple(map(int, pair)) for pair in _lengths(given, x.ndim)]
     if callable(mode):
         return _by_function(x, widths, mode, kwargs)
-    if mode not in _KEYWORDS:
-        raise ValueError(f"mode '{mode}' is not supported")
-    if unsupported := set(kwargs) - {_KEYWORDS[mode]}:
-        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unsupported}")
+    np.pad(np.ones(1), 0, mode, **dict.fromkeys(kwargs, 1))  # raises for another mode, or keyword
     if mode == "empty":
         return _constant(x, widths, 0)
     if mode == "constant":

@@ -152,13 +152,7 @@ def roots(p: Any) -> Tensor:
 
 @implements(np.polyfit)
 def polyfit(
-    x: Any,
-    y: Any,
-    deg: int,
-    rcond: Any = None,
-    full: bool = False,
-    w: Any = None,
-    cov: Any = False,
+    x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> Any:
     order = int(deg) + 1
     x, y = as_tensor(x) + 0.0, as_tensor(y) + 0.0

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from lanewise.ir.dims import Dim, dim_max
+from lanewise.ir.dims import Dim, dim_max, product
 from lanewise.ops.creation import dimension
 from lanewise.ops.elementwise import where
 from lanewise.ops.sorting import partition
@@ -34,10 +34,7 @@ def axes_first(x: Any, axes: tuple[int, ...] | None) -> Any:
         return np.reshape(x, -1)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
     x = np.transpose(x, (*sorted(axes), *kept))
-    size = 1
-    for dim in x.shape[: len(axes)]:
-        size *= dim
-    return np.reshape(x, (size, *x.shape[len(axes) :]))
+    return np.reshape(x, (product(x.shape[: len(axes)]), *x.shape[len(axes) :]))
 
 
 def finish(
@@ -126,18 +123,11 @@ def _discrete(index: Any, goes_down: Callable[[Any, Any], Any]) -> Any:
     return np.maximum(place.astype(np.intp), 0)
 
 
-def _midpoint(gamma: Any, index: Any) -> Any:
-    return 0.5 * (index % 1 != 0)
-
-
 #: By method: where a quantile q of n elements lies, and how the place between two of them weighs
 #: (None where it is always at one of them). Hyndman and Fan (1996), then NumPy's own.
 METHODS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any] | None]] = {
     "inverted_cdf": (lambda n, q: _discrete(n * q - 1, lambda gamma, _: gamma == 0), None),
-    "averaged_inverted_cdf": (
-        lambda n, q: n * q - 1,
-        lambda gamma, _: 1.0 - 0.5 * (gamma == 0),
-    ),
+    "averaged_inverted_cdf": (lambda n, q: n * q - 1, lambda gamma, _: 1.0 - 0.5 * (gamma == 0)),
     "closest_observation": (
         lambda n, q: _discrete(
             n * q - 1 - 0.5,
@@ -155,7 +145,7 @@ METHODS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any] | 
     "higher": (lambda n, q: np.ceil((n - 1) * q).astype(np.intp), None),
     "midpoint": (
         lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
-        _midpoint,
+        lambda _, index: 0.5 * (index % 1 != 0),
     ),
     "nearest": (lambda n, q: np.rint((n - 1) * q).astype(np.intp), None),
 }
@@ -164,38 +154,29 @@ METHODS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any] | 
 # --- quantiles ----------------------------------------------------------------------------------
 
 
-@implements(np.quantile)
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
+def of_quantiles(compute: Callable[..., Any], most: int) -> Any:
+    """Return the function that computes so, whose q goes up to 1 or to 100."""
+
+    def function(
+        a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+        method: str = "linear", keepdims: bool = False, *, weights: Any = None,
+    ) -> Any:  # fmt: skip
+        return compute(a, q, axis, out, method, keepdims, weights, most)
+
+    function.__module__ = compute.__module__
+    return function
+
+
+def _quantiles(
+    a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any, most: int
 ) -> Any:
-    x, places, axes, weights = arguments(a, q, axis, method, weights, 1)
+    x, places, axes, weights = arguments(a, q, axis, method, weights, most)
     result = _quantile(axes_first(x, axes), places, method, weights, is_weak(q), out)
     return finish(result, x.ndim, axes, keepdims, out)
 
 
-@implements(np.percentile)
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    x, places, axes, weights = arguments(a, q, axis, method, weights, 100)
-    result = _quantile(axes_first(x, axes), places, method, weights, is_weak(q), out)
-    return finish(result, x.ndim, axes, keepdims, out)
+quantile = implements(np.quantile)(of_quantiles(_quantiles, 1))
+percentile = implements(np.percentile)(of_quantiles(_quantiles, 100))
 
 
 def is_weak(q: Any) -> bool:
@@ -338,10 +319,7 @@ def pick(ordered: Tensor, index: Any, each: bool) -> Tensor:
         return ordered[index]
     others = ordered.shape[1:]
     lead = index.shape[: index.ndim - len(others)]
-    count = 1
-    for dim in lead:
-        count *= dim
-    flat = np.reshape(index, (count, *others))
+    flat = np.reshape(index, (product(lead), *others))
     return np.reshape(np.take_along_axis(ordered, flat, axis=0), (*lead, *others))
 
 

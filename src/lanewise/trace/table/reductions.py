@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from lanewise.ir.dims import Dim
+from lanewise.ir.dims import Dim, product
 from lanewise.ops.creation import dimension
 from lanewise.ops.elementwise import imag, real
 from lanewise.ops.reduction import argreduce
@@ -21,64 +22,56 @@ from lanewise.trace.ufunc_methods import reduce_method
 from lanewise.trace.ufuncs import NO_VALUE
 from lanewise.trace.views import as_out, store
 
+# Functions that `nan` makes of these say where they are from: the page of what is followed has it.
 
-def _reduction(ufunc: np.ufunc) -> Any:
-    """Return the function that reduces by a ufunc, over all axes by default."""
+
+def reduction(ufunc: np.ufunc, module: str, taken: Callable[[Any], Tensor] = as_tensor) -> Any:
+    """Return the function that reduces what is `taken` by a ufunc, over all axes by default."""
 
     def function(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = NO_VALUE,
-        where: Any = True,
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+        initial: Any = NO_VALUE, where: Any = True,
+    ) -> Any:  # fmt: skip
+        return reduce_method(ufunc, taken(a), axis, dtype, out, keepdims, initial, where)
+
+    function.__module__ = module
+    return function
+
+
+sum = implements(np.sum)(reduction(np.add, __name__))
+prod = implements(np.prod)(reduction(np.multiply, __name__))
+
+
+def extremum(ufunc: np.ufunc, module: str) -> Any:
+    """Return the extremum, of all elements by default."""
+
+    def function(
+        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False,
+        initial: Any = NO_VALUE, where: Any = True,
+    ) -> Any:  # fmt: skip
+        return reduce_method(ufunc, a, axis, None, out, keepdims, initial, where)
+
+    function.__module__ = module
+    return function
+
+
+max = implements(np.max, np.amax)(extremum(np.maximum, __name__))
+min = implements(np.min, np.amin)(extremum(np.minimum, __name__))
+
+
+def _truth(ufunc: np.ufunc) -> Any:
+    """Return the function that takes truth values together, all of them by default."""
+
+    def function(
+        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
     ) -> Any:
-        return reduce_method(ufunc, a, axis, dtype, out, keepdims, initial, where)
+        return reduce_method(ufunc, a, axis, None, out, keepdims, where=where)
 
     return function
 
 
-sum = implements(np.sum)(_reduction(np.add))
-prod = implements(np.prod)(_reduction(np.multiply))
-
-
-@implements(np.max, np.amax)
-def max(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = NO_VALUE,
-    where: Any = True,
-) -> Any:
-    return reduce_method(np.maximum, a, axis, None, out, keepdims, initial, where)
-
-
-@implements(np.min, np.amin)
-def min(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = NO_VALUE,
-    where: Any = True,
-) -> Any:
-    return reduce_method(np.minimum, a, axis, None, out, keepdims, initial, where)
-
-
-@implements(np.any)
-def any(
-    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-) -> Any:
-    return reduce_method(np.logical_or, a, axis, None, out, keepdims, where=where)
-
-
-@implements(np.all)
-def all(
-    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-) -> Any:
-    return reduce_method(np.logical_and, a, axis, None, out, keepdims, where=where)
+any = implements(np.any)(_truth(np.logical_or))
+all = implements(np.all)(_truth(np.logical_and))
 
 
 @implements(np.ptp)
@@ -133,14 +126,9 @@ argmin = implements(np.argmin)(_argreduction("argmin"))
 
 @implements(np.mean)
 def mean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    *,
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *,
     where: Any = True,
-) -> Any:
+) -> Any:  # fmt: skip
     x = as_tensor(a)
     is_half = x.dtype == np.float16 and dtype is None
     if dtype is None and x.dtype.kind in "biu":
@@ -149,10 +137,15 @@ def mean(
         np.add, x, axis, np.float32 if is_half else dtype, out, keepdims, where=where
     )
     result = divide_as(total, count(x, axis, keepdims, where))
-    if out is not None:
-        store(out, result)
-        return out
-    return result.astype(np.float16) if is_half else result
+    return stored(result.astype(np.float16) if is_half and out is None else result, out)
+
+
+def stored(result: Tensor, out: Any) -> Any:
+    """Return a result, or ``out`` once it holds that."""
+    if out is None:
+        return result
+    store(out, result)
+    return out
 
 
 def count(x: Tensor, axis: Any, keepdims: bool, where: Any = True) -> Any:
@@ -161,9 +154,7 @@ def count(x: Tensor, axis: Any, keepdims: bool, where: Any = True) -> Any:
         mask = np.broadcast_to(as_tensor(where), x.shape)
         return reduce_method(np.add, mask, axis, np.intp, None, keepdims)
     axes = range(x.ndim) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
-    number: Any = 1
-    for a in axes:
-        number = number * x.shape[normalize_axis(a, x.ndim)]
+    number = product([x.shape[normalize_axis(a, x.ndim)] for a in axes])
     return emit(dimension, size=number) if isinstance(number, Dim) else np.intp(number)
 
 
@@ -173,21 +164,10 @@ def divide_as(total: Tensor, number: Any) -> Tensor:
     return result if result.dtype == total.dtype else result.astype(total.dtype)
 
 
-@implements(np.var)
-def var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = NO_VALUE,
-    correction: Any = NO_VALUE,
+def _variance(
+    a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: bool, where: Any, mean: Any
 ) -> Any:
     x = as_tensor(a)
-    ddof = degrees(ddof, correction)
     number = count(x, axis, keepdims, where)
     if dtype is None and x.dtype.kind in "biu":
         dtype = np.float64
@@ -202,11 +182,7 @@ def var(
     else:
         squares = np.multiply(deviation, deviation)
     total = reduce_method(np.add, squares, axis, dtype, out, keepdims, where=where)
-    result = divide_as(total, np.maximum(number - ddof, 0))
-    if out is None:
-        return result
-    store(out, result)
-    return out
+    return stored(divide_as(total, np.maximum(number - ddof, 0)), out)
 
 
 def degrees(ddof: Any, correction: Any) -> Any:
@@ -218,22 +194,24 @@ def degrees(ddof: Any, correction: Any) -> Any:
     return correction
 
 
-@implements(np.std)
-def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = NO_VALUE,
-    correction: Any = NO_VALUE,
-) -> Any:
-    ddof = degrees(ddof, correction)
-    result = var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
-    return np.sqrt(result, out=out)
+def of_variance(variance: Callable[..., Any], *, root: bool) -> Any:
+    """Return the function that gives variances, or their roots."""
+
+    def function(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
+        keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,
+        correction: Any = NO_VALUE,
+    ) -> Any:  # fmt: skip
+        ddof = degrees(ddof, correction)
+        result = variance(a, axis, dtype, out, ddof, keepdims, where, mean)
+        return np.sqrt(result, out=out) if root else result
+
+    function.__module__ = variance.__module__
+    return function
+
+
+var = implements(np.var)(of_variance(_variance, root=False))
+std = implements(np.std)(of_variance(_variance, root=True))
 
 
 @implements(np.average)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
-from lanewise.errors import DataDependentShapeError, UnsupportedError, at
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace.tensor import TABLE
 
@@ -28,17 +28,15 @@ def implements(*functions: Any) -> Callable[[F], F]:
     return enter
 
 
-def refuse(*functions: Any, instead: str, shape_is_data: bool = False) -> None:
+def refuse(*functions: Any, instead: str) -> None:
     """Make calls of these functions on tensors an error that says what to write instead."""
-    kind = DataDependentShapeError if shape_is_data else UnsupportedError
-    reason = (
-        "the shape of its result depends on the data" if shape_is_data else "it cannot be traced"
-    )
     for function in functions:
         name = f"{function.__module__}.{function.__name__}"
 
         def refused(*args: Any, _name: str = name, **kwargs: Any) -> NoReturn:
-            raise kind(f"{_name} is not followed{at(here())}: {reason}. {instead}")
+            raise UnsupportedError(
+                f"{_name} is not followed{at(here())}: it cannot be traced. {instead}"
+            )
 
         TABLE[function] = refused
         REFUSED[function] = instead

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import Dim, dim_max
@@ -130,10 +131,7 @@ def _weights(h: Any, edge: int | None, order: int) -> tuple[Any, ...]:
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     x = as_tensor(f)
-    if axis is None:
-        axes = tuple(range(x.ndim))
-    else:
-        axes = np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+    axes = normalize_axis_tuple(range(x.ndim) if axis is None else axis, x.ndim)
     spacings = _spacings(varargs, x.shape, axes)
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
@@ -187,11 +185,8 @@ def sliding_window_view(
     result = as_tensor(array_like(x))
     if any(window < 0 for window in windows):
         raise ValueError("`window_shape` cannot contain negative values")
-    if axis is None:
-        axes = tuple(range(result.ndim))
-    else:
-        given = axis if np.iterable(axis) else (axis,)
-        axes = tuple(normalize_axis(i, result.ndim) for i in given)
+    given = range(result.ndim) if axis is None else axis if np.iterable(axis) else (axis,)
+    axes = tuple(normalize_axis(i, result.ndim) for i in given)
     if len(windows) != len(axes):
         raise ValueError(
             f"Must provide matching length window_shape and axis; got {len(windows)} window_shape "

@@ -11,7 +11,7 @@ from lanewise.ops.elementwise import complex_, imag, real, where
 from lanewise.ops.movement import diagonal
 from lanewise.ops.searching import interp as interp_op
 from lanewise.trace.sizes import number_of
-from lanewise.trace.table.checks import checked, required
+from lanewise.trace.table.checks import checked, must_be_row, must_cast, required
 from lanewise.trace.table.quantile import choose
 from lanewise.trace.table.registry import implements
 from lanewise.trace.table.sorting import array
@@ -21,16 +21,9 @@ from lanewise.trace.views import as_stored
 
 @implements(np.cov)
 def cov(
-    m: Any,
-    y: Any = None,
-    rowvar: bool = True,
-    bias: bool = False,
-    ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    *,
-    dtype: Any = None,
-) -> Any:
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
+    fweights: Any = None, aweights: Any = None, *, dtype: Any = None,
+) -> Any:  # fmt: skip
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     m = array(m)
@@ -129,10 +122,8 @@ def interp(
     fp = array(fp)
     dtype = np.dtype(complex if fp.dtype.kind == "c" else float)
     x, xp, fp = _samples(x, float), _samples(xp, float), _samples(fp, dtype)
-    for points in (xp, fp):
-        if points.ndim != 1:
-            depth = "of too small depth" if points.ndim == 0 else "too deep"
-            raise ValueError(f"object {depth} for desired array")
+    must_be_row(xp)
+    must_be_row(fp)
     required(number_of(xp.shape[0]) > 0, ValueError("array of sample points is empty"))
     if differ(xp.shape[0], fp.shape[0]):
         raise ValueError("fp and xp are not of the same length.")
@@ -173,11 +164,7 @@ def interp(
 def _samples(x: Any, dtype: Any) -> Any:
     """Return x as an array of the dtype that NumPy interpolates in."""
     x = array(x)
-    if not np.can_cast(x.dtype, dtype, "safe"):
-        raise TypeError(
-            f"Cannot cast array data from {x.dtype!r} to {np.dtype(dtype)!r} "
-            "according to the rule 'safe'"
-        )
+    must_cast(x.dtype, dtype)
     return x.astype(dtype)
 
 
