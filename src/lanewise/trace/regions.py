@@ -466,6 +466,14 @@ def born(container: Any) -> Any:
     return container
 
 
+def all_born(made: Any) -> Any:
+    """Return what was made just now with all containers in it; see `born`."""
+    if isinstance(state.trace, Watched):
+        for container in tree.containers(made):
+            born(container)
+    return made
+
+
 def bear_fields(made: Any, given: Sequence[Any]) -> None:
     """Note the containers that a dataclass has made for fields which were not given."""
     for each in getattr(made, "__dataclass_fields__", {}).values():

@@ -335,10 +335,8 @@ class Tensor:
     # --- NumPy's protocols ------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if "out" in kwargs and any(map(is_scratch, map(type, kwargs["out"]))):
+        if any([sees_to_it(type(x)) for x in (*inputs, *kwargs.get("out", ()))]):
             return NotImplemented
-        if any([type(x) in STANDS_FOR for x in inputs]):
-            return NotImplemented  # it gives what it stands for, which may be a Python number
         return UFUNC_CALL[0](ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -372,14 +370,9 @@ def implement(func: Any, implementation: Callable[..., Any], args: Any, kwargs: 
     return implementation(*args, **kwargs)
 
 
-def is_scratch(kind: type) -> bool:
-    """Whether a class is that of arrays which know what to do with tensors themselves."""
-    return hasattr(kind, "_tensor")
-
-
 def sees_to_it(kind: type) -> bool:
     """Whether what is done with tensors and with objects of a class is done by these."""
-    return kind in STANDS_FOR or is_scratch(kind)
+    return kind in STANDS_FOR or hasattr(kind, "_tensor")
 
 
 def _not_converted(place: Location) -> str:
