@@ -77,11 +77,11 @@ def _spacings(varargs: tuple[Any, ...], shape: Any, axes: tuple[int, ...]) -> li
     if not varargs:
         return [1.0] * len(axes)
     if len(varargs) == 1 and np.ndim(varargs[0]) == 0:
-        return [number_or_array(varargs[0])] * len(axes)
+        return [varargs[0]] * len(axes)
     if len(varargs) != len(axes):
         raise TypeError("invalid number of arguments")
     spacings = []
-    for axis, distances in zip(axes, map(number_or_array, varargs), strict=True):
+    for axis, distances in zip(axes, varargs, strict=True):
         if np.ndim(distances) == 0:
             spacings.append(distances)
             continue
@@ -130,6 +130,7 @@ def _weights(h: Any, edge: int | None, order: int) -> tuple[Any, ...]:
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     x = as_tensor(f)
+    varargs = tuple(map(number_or_array, varargs))
     if axis is None:
         axes = tuple(range(x.ndim))
     else:
