@@ -201,13 +201,72 @@ def test_dicts_are_compared(func, monkeypatch):
     assert_like_the_loop(func, ROWS)
 
 
-def test_what_cannot_be_removed_is_said(monkeypatch):
+# --- lists and dicts that are chosen --------------------------------------------------------------
+
+
+def removed_by_value(x):
+    rest = [{"bid": b, "of": (b, [i])} for i, b in enumerate(x)]
+    rest.remove(min(rest, key=lambda bid: bid["bid"]))
+    return [(bid["bid"], bid["of"]) for bid in rest]
+
+
+def taken_one_by_one(x):
+    rest = [{"bid": b, "id": i} for i, b in enumerate(x)]
+    n = 0
+    while len(rest) > 1:
+        low = min(rest, key=lambda bid: bid["bid"])
+        rest.remove(low)
+        n += low["id"] * len(rest)
+    return n
+
+
+def changed_and_read_itself(x):
+    low = min([{"bid": b} for b in x], key=lambda bid: bid["bid"])
+    low["bid"] += 9.0
+    return low["bid"]
+
+
+@pytest.mark.parametrize("func", [removed_by_value, taken_one_by_one, changed_and_read_itself])
+def test_dicts_are_chosen(func, monkeypatch):
     monkeypatch.setenv("LANEWISE_STRICT", "1")
+    assert_like_the_loop(func, ROWS)
 
-    def func(x):
-        rest = [{"bid": b} for b in x]
-        rest.remove({"bid": x[2]})
-        return rest[0]["bid"]
 
+def items_of(kind, x):
+    return [[b, [i]] if kind is list else {0: b, 1: [i]} for i, b in enumerate(x)]
+
+
+def the_chosen_one_changes(x, kind):
+    rest = items_of(kind, x)
+    min(rest, key=lambda item: item[0])[0] = 9.0
+    return rest[0][0]
+
+
+def one_of_them_changes(x, kind):
+    rest = items_of(kind, x)
+    low = min(rest, key=lambda item: item[0])
+    rest[0][0] = 9.0
+    return low[0]
+
+
+def another_choice_changes(x, kind):
+    rest = items_of(kind, x)
+    low, high = (of(rest, key=lambda item: item[0]) for of in (min, max))
+    high[1][0] = 7
+    return low[1][0]
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+@pytest.mark.parametrize(
+    "func", [the_chosen_one_changes, one_of_them_changes, another_choice_changes]
+)
+def test_what_one_of_several_holds_is_unknown_once_another_changes(func, kind, monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
+    with pytest.raises(ControlFlowError, match="was, or may have been, changed"):
+        lw.vmap(lambda x: func(x, kind))(ROWS)
+
+
+def test_dicts_with_other_keys_are_not_chosen(monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
     with pytest.raises(ConcretizationError, match="would be a dict or a dict"):
-        lw.vmap(func)(ROWS)
+        lw.vmap(lambda x: min([{"u": x[0]}, {"v": 1}], key=lambda d: x[len(d)])["u"])(ROWS)

@@ -22,7 +22,7 @@ from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, is_keyed
 from lanewise.trace.mixed import code_among, note_mixed
-from lanewise.trace.regions import born, note_twins
+from lanewise.trace.regions import born, note_twin_of
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.table.checks import checked, of_truth
 from lanewise.trace.tensor import Tensor, read, tensor_of, weak
@@ -231,17 +231,23 @@ def choose(condition: Any, first: Any, second: Any, name: str = "the result") ->
         if len(first) == len(second):
             pairs = zip(first, second, strict=True)
             made = rebuilt(first, [choose(condition, x, y, name) for x, y in pairs])
-            if isinstance(made, list):
-                born(made)
-                for each in (first, second):
-                    note_twins(made, each, name)
-            return made
+            return _stands_for(made, first, second, name) if isinstance(made, list) else made
+    elif type(first) is type(second) is dict and list(first) == list(second):
+        if not (is_keyed(first) or is_keyed(second)):
+            chosen = {key: choose(condition, x, second[key], name) for key, x in first.items()}
+            return _stands_for(chosen, first, second, name)
     elif type(first) is type(second) and _is_plain_equal(first, second):
         return first
     raise ConcretizationError(
         f"{name} would be {_described(first)} or {_described(second)}, depending on the data"
         f"{at(here())}. Only numbers, arrays, and tuples and lists of them can be chosen by data"
     )
+
+
+def _stands_for(made: Any, first: Any, second: Any, name: str) -> Any:
+    """Return a list or dict that was made to stand for one of two others."""
+    note_twin_of(born(made), (first, second), name)
+    return made
 
 
 def rebuilt(like: Any, parts: list[Any]) -> Any:
