@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.errors import ControlFlowError, UnsupportedError
+from lanewise.errors import ConcretizationError, ControlFlowError, UnsupportedError
 from support.control_flow_oracle import assert_follows
+from support.everywhere import assert_like_the_loop
 
 N = np.array([3, 1, 7, 3, 0])
 X = np.array([0.5, -1.0, 2.0, 9.0, 1.0])
@@ -155,3 +156,117 @@ def test_messages_say_what_results_hold():
 
     with pytest.raises(ControlFlowError, match=r"'mode' is Mode.ON in one branch and Mode.OFF in"):
         lw.vmap(switched)(X)
+
+
+# --- dicts that are compared ----------------------------------------------------------------------
+
+ROWS = np.random.default_rng(0).integers(0, 3, size=(6, 4)).astype(float)
+
+
+def removed(x):
+    bids = [{"bid": b, "id": i} for i, b in enumerate(x)]
+    rest = list(bids)
+    rest.remove(bids[1])
+    return sum(b["bid"] for b in rest), rest[0]["id"], bids.index(rest[2])
+
+
+def compared(x):
+    a, b = {"u": x[0], "v": (x[1], 2)}, {"v": (x[1], 2), "u": x[2]}
+    same = a == b, a != b, a == {"u": x[0]}, {"k": x[0]} == 3, a == dict(a)
+    return same, a in [b, 1], [b, a].index(a), [b, a].count(a)
+
+
+def asked(x):
+    n, a = 0, {"u": x[0]}
+    if a == {"u": 1.0}:
+        n += 1
+    if a not in ({"u": 0.0}, {"w": 0.0}):
+        n += 2
+    return n
+
+
+def within_others(x):
+    a, b = [{"u": x[0]}, 1], [{"u": x[1]}, 1]
+    return a == b, (a, x[2]) == (b, x[3]), {"a": a} == {"a": b}
+
+
+def with_an_order(x):
+    a, b = OrderedDict(u=1, v=2), OrderedDict(v=2, u=1)
+    return a == b, {"u": x[0], "v": 2} == defaultdict(int, v=2, u=x[1])
+
+
+@pytest.mark.parametrize("func", [removed, compared, asked, within_others, with_an_order])
+def test_dicts_are_compared(func, monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
+    assert_like_the_loop(func, ROWS)
+
+
+# --- lists and dicts that are chosen --------------------------------------------------------------
+
+
+def removed_by_value(x):
+    rest = [{"bid": b, "of": (b, [i])} for i, b in enumerate(x)]
+    rest.remove(min(rest, key=lambda bid: bid["bid"]))
+    return [(bid["bid"], bid["of"]) for bid in rest]
+
+
+def taken_one_by_one(x):
+    rest = [{"bid": b, "id": i} for i, b in enumerate(x)]
+    n = 0
+    while len(rest) > 1:
+        low = min(rest, key=lambda bid: bid["bid"])
+        rest.remove(low)
+        n += low["id"] * len(rest)
+    return n
+
+
+def changed_and_read_itself(x):
+    low = min([{"bid": b} for b in x], key=lambda bid: bid["bid"])
+    low["bid"] += 9.0
+    return low["bid"]
+
+
+@pytest.mark.parametrize("func", [removed_by_value, taken_one_by_one, changed_and_read_itself])
+def test_dicts_are_chosen(func, monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
+    assert_like_the_loop(func, ROWS)
+
+
+def items_of(kind, x):
+    return [[b, [i]] if kind is list else {0: b, 1: [i]} for i, b in enumerate(x)]
+
+
+def the_chosen_one_changes(x, kind):
+    rest = items_of(kind, x)
+    min(rest, key=lambda item: item[0])[0] = 9.0
+    return rest[0][0]
+
+
+def one_of_them_changes(x, kind):
+    rest = items_of(kind, x)
+    low = min(rest, key=lambda item: item[0])
+    rest[0][0] = 9.0
+    return low[0]
+
+
+def another_choice_changes(x, kind):
+    rest = items_of(kind, x)
+    low, high = (of(rest, key=lambda item: item[0]) for of in (min, max))
+    high[1][0] = 7
+    return low[1][0]
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+@pytest.mark.parametrize(
+    "func", [the_chosen_one_changes, one_of_them_changes, another_choice_changes]
+)
+def test_what_one_of_several_holds_is_unknown_once_another_changes(func, kind, monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
+    with pytest.raises(ControlFlowError, match="was, or may have been, changed"):
+        lw.vmap(lambda x: func(x, kind))(ROWS)
+
+
+def test_dicts_with_other_keys_are_not_chosen(monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
+    with pytest.raises(ConcretizationError, match="would be a dict or a dict"):
+        lw.vmap(lambda x: min([{"u": x[0]}, {"v": 1}], key=lambda d: x[len(d)])["u"])(ROWS)

@@ -103,7 +103,32 @@ def by_branches(x):
     return s
 
 
+def ended_by_a_break_in_front(x):
+    i, s = 0, 0.0
+    while True:
+        if i >= len(x):
+            break
+        s = s * 0.5 + x[i]
+        i += 1
+    return s, i
+
+
+def ended_by_a_break_with_an_alternative(x):
+    i, s = 0, 0.0
+    while 1:
+        if i == len(x):
+            break
+        elif x[i] > 0:
+            s = s + x[i]
+        i += 1
+        if s > 1e9:
+            continue
+        s = s * 0.5
+    return s, i
+
+
 RECORDED = [
+    ended_by_a_break_in_front, ended_by_a_break_with_an_alternative,
     decayed, best_sum, filtered, two_numbers_down_and_up, reversed_in_place, skipping, nested,
     ended_by_data, by_branches,
 ]  # fmt: skip
@@ -232,8 +257,64 @@ def printing(x):
     return s
 
 
+def ended_by_data_in_front(x):
+    i, s = 0, 0.0
+    while True:
+        if s > 1.0:
+            break
+        s = s * 0.9 + abs(x[i])
+        i += 1
+    return s, i
+
+
+def ended_in_front_or_by_data(x):
+    i, s = 0, 0.0
+    while True:
+        if i >= len(x):
+            break
+        s = s * 0.5 + x[i]
+        if s > 1.0:
+            break
+        i += 1
+    return s, i
+
+
+def ended_with_another_end(x):
+    i, s = 0, 0.0
+    while True:
+        if i >= len(x):
+            break
+        s = s * 0.5 + x[i]
+        i += 1
+    else:
+        s = 7.0
+    return s, i
+
+
+def ended_by_what_may_raise(x):
+    i, s = 0, 0.0
+    try:
+        while True:
+            if 9 // (i - 50) == -9:
+                break
+            s, i = s + x[i], i + 1
+    except ZeroDivisionError:
+        s = 3.0
+    return s, i
+
+
+def ended_by_nothing_but_a_break(x):
+    n = 0
+    while True:
+        if n == 0:
+            break
+    return x[n]
+
+
 ALL = [
-    *RECORDED, used_as_a_size, jumping, growing_list, shrinking_list,
+    *RECORDED, ended_by_data_in_front, ended_in_front_or_by_data, ended_with_another_end,
+    ended_by_what_may_raise, ended_by_nothing_but_a_break, used_as_a_size, jumping,
+    growing_list, shrinking_list,
     list_that_grows_for_long, shrinking_array, doubling,
     ended_by_another_number, forever, becoming_data, becoming_a_float, taking_items, printing,
 ]  # fmt: skip

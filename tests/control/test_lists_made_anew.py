@@ -298,3 +298,69 @@ def taken_one_by_one(x):
 @pytest.mark.parametrize("func", [cells, pairs, the_first_in_order, taken_one_by_one])
 def test_combinations(func):
     assert_like_the_loop(func, X)
+
+
+# --- tolist ---------------------------------------------------------------------------------------
+
+OUTSIDE = np.arange(12.0).reshape(3, 4)
+
+
+def numbers_in_a_loop(x):
+    best = np.zeros(30).tolist()
+    for i in range(30):
+        if x[i % 9] * i > best[i]:
+            best[i] = x[i % 9] * i
+    return best
+
+
+def numbers_that_become_more(x):
+    found = np.zeros(3, int).tolist()
+    for i in range(30):
+        if x[i % 9] > 1:
+            found.append(i)
+    return len(found), sum(found)
+
+
+def rows_in_a_loop(x):
+    rows = np.zeros((3, 4)).tolist()
+    for i in range(30):
+        if x[i % 9] > 0:
+            rows[i % 3][i % 4] += x[i % 9]
+            rows[0], rows[1] = rows[1], rows[0]
+    return rows
+
+
+def rows_from_outside(x):
+    rows, least = OUTSIDE.tolist(), OUTSIDE.min(axis=0).tolist()
+    for i in range(30):
+        if x[i % 9] > 0:
+            rows[i % 3][i % 4] = least[i % 4] = x[i % 9]
+    return rows, least
+
+
+def made_in_each_turn(x):
+    best = None
+    for i in range(30):
+        row = np.arange(4.0).tolist()
+        if x[i % 9] > 1:
+            row[i % 4] += x[i % 9]
+            if x[(i + 1) % 9] > 1:
+                row.append(1.0)
+        if best is None or sum(row) > sum(best):
+            best = row
+    return sum(best), len(best)
+
+
+@pytest.mark.parametrize(
+    "func",
+    [
+        numbers_in_a_loop,
+        numbers_that_become_more,
+        rows_in_a_loop,
+        rows_from_outside,
+        made_in_each_turn,
+    ],
+)
+def test_tolist(func, monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
+    assert_like_the_loop(func, X)

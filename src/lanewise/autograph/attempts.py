@@ -29,6 +29,7 @@ from lanewise.ops.checks import fails
 from lanewise.ops.control import cond
 from lanewise.ops.elementwise import elementwise, where
 from lanewise.trace.formatting import deferred, finish
+from lanewise.trace.provenance import surely
 from lanewise.trace.regions import Continuation, Region
 from lanewise.trace.slots import HeldSlot
 from lanewise.trace.tensor import Tensor, as_tensor, emit, lift
@@ -316,7 +317,7 @@ class Attempt:
             state.attempt = attempt
         for ok, problem in found:
             kind = type(problem)
-            if self.catching(kind) is not None:
+            if self.catching(kind) is not None and not (type(ok) is Tensor and surely(ok)):
                 templates = Templates(fields)
                 make = templates.exception(problem)
                 self.fails(kind, lift(ok), make, templates.operands)

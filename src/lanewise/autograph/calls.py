@@ -426,11 +426,11 @@ def _builtin(f: Any) -> Any:
     kind = type(owner)
     if owner is None or kind is ModuleType:
         return followed(f) or f
-    if kind is np.ndarray:
-        return _array_method(f, owner)
     if kind is np.ufunc and f.__name__ != "at":
         return functools.partial(_of_arrays, f)
     make = _methods_of(kind).get(f.__name__)
+    if kind is np.ndarray and make is None:
+        return _array_method(f, owner)
     return (followed(f) or guarded(f, owner)) if make is None else make(f)
 
 

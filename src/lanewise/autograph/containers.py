@@ -13,13 +13,15 @@ from itertools import pairwise
 from types import FunctionType, GeneratorType
 from typing import Any
 
+import numpy as np
+
 from lanewise.autograph.builtins import sorted_
 from lanewise.autograph.calls import METHODS, ROWS, fn
 from lanewise.autograph.iterators import take_from_outside
 from lanewise.autograph.tables import in_range, list_index, look_up_or, pick, refuse
 from lanewise.autograph.values import choose, either, ensure, equal, traced, truth
 from lanewise.trace.contents import ON_CONTENTS
-from lanewise.trace.regions import born, is_watched, note_container
+from lanewise.trace.regions import all_born, born, is_watched, note_container
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.tensor import Tensor, as_tensor, weak
 
@@ -65,6 +67,11 @@ def _taking(method: Any) -> Method:
 def _making(method: Any) -> Method:
     """Return the method, whose result is a container of the region's own."""
     return (lambda *args, **kwargs: born(method(*args, **kwargs))) if is_watched() else method
+
+
+def _making_all(method: Any) -> Method:
+    """Return the method, whose result is made anew with all that is in it."""
+    return (lambda *args, **kwargs: all_born(method(*args, **kwargs))) if is_watched() else method
 
 
 # --- lists ----------------------------------------------------------------------------------------
@@ -221,6 +228,7 @@ def _unbound(name: str) -> Callable[..., Any]:
     return lambda owner, *args, **kwargs: fn(getattr(owner, name))(*args, **kwargs)
 
 
+METHODS[np.ndarray] = {"tolist": _making_all}
 METHODS[GeneratorType] = {"send": _taking, "throw": _taking}
 
 

@@ -26,6 +26,7 @@ from lanewise.autograph.build import (
     store,
 )
 from lanewise.autograph.comprehensions import Reductions
+from lanewise.autograph.counted import names_in
 from lanewise.autograph.patterns import lower_match
 from lanewise.autograph.scopes import contains
 
@@ -59,6 +60,8 @@ def _statement(node: ast.stmt, names: Names) -> list[ast.stmt]:
     for handler in getattr(node, "handlers", ()):
         handler.body = desugar(handler.body, names)
     before += _conditional_bindings(node, names)
+    if isinstance(node, ast.While):
+        _move_test_to_head(node)
     if isinstance(node, ast.Match):
         for case in node.cases:
             case.body = desugar(case.body, names)
@@ -163,6 +166,19 @@ def _assert(node: ast.Assert) -> list[ast.stmt]:
     failing = place(ast.Raise(error, None), node.test)
     passing = place(ast.Pass(), node.test)
     return [place(if_(node.test, [passing], [failing]), node.test)]
+
+
+def _move_test_to_head(node: ast.While) -> None:
+    """Make ``while True: if done: break; ...`` the ``while not done: ...`` that it is.
+
+    Numbers that end that are seen to (`lanewise.autograph.counted`), so only of such a test: others
+    may raise, and are not to stand in the head.
+    """
+    match node:
+        case ast.While(ast.Constant(value), [ast.If(test, [ast.Break()], other), *rest], []):
+            is_plain = names_in(test) is not None and not contains(test, ast.FloorDiv)
+            if value and is_plain and (other or rest):
+                node.test, node.body = place(negate(test), test), [*other, *rest]
 
 
 def _while(node: ast.While, names: Names) -> list[ast.stmt]:

@@ -38,7 +38,7 @@ from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, holds
 from lanewise.trace.mixed import Class, as_integer, code_among, note_mixed
-from lanewise.trace.regions import Region, born, note_container, note_twins
+from lanewise.trace.regions import Region, born, note_container, note_twin_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
 from lanewise.trace.trace import Trace, require_trace, state
 
@@ -410,8 +410,7 @@ def as_lists(x: Any, name: str = "", region: Trace | None = None) -> Any:
         if isinstance(region, Region) and region.left:
             lists = [as_left(own, region, region.left, (), {}) for own in lists]
         found.append(as_lists(Picked(lists, leaf.place).copy(), name, region))
-        for own in leaf.lists if name else ():
-            note_twins(found[-1], own, name)
+        note_twin_of(found[-1], leaf.lists if name else (), name)
     made = tree.unflatten(structure, found)
     for container in tree.containers(made):
         born(container)

@@ -8,7 +8,7 @@ is data.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -22,7 +22,7 @@ from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, is_keyed
 from lanewise.trace.mixed import code_among, note_mixed
-from lanewise.trace.regions import born, note_twins
+from lanewise.trace.regions import born, note_twin_of
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.table.checks import checked, of_truth
 from lanewise.trace.tensor import Tensor, read, tensor_of, weak
@@ -123,15 +123,20 @@ def equal(first: Any, second: Any) -> Any:
     if first is second:
         return True
     if _are_sequences(first, second):
-        if len(first) != len(second):
-            return False
-        result: Any = True
-        for x, y in zip(first, second, strict=True):
-            result = both(result, lambda x=x, y=y: equal(x, y))
-            if result is False:
-                break
-        return result
+        return len(first) == len(second) and _all_equal(zip(first, second, strict=True))
+    if _are_dicts(first, second):
+        is_alike = first.keys() == second.keys()
+        return is_alike and _all_equal([(x, second[key]) for key, x in first.items()])
     return truth(first == second)
+
+
+def _all_equal(pairs: Iterable[tuple[Any, Any]]) -> Any:
+    result: Any = True
+    for x, y in pairs:
+        result = both(result, lambda x=x, y=y: equal(x, y))
+        if result is False:
+            break
+    return result
 
 
 def less(first: Any, second: Any) -> Any:
@@ -151,10 +156,11 @@ def compare(symbol: str, first: Any, second: Any) -> Any:
     """Return ``first < second`` and the like of what may be lists or tuples."""
     if is_keyed(first) or is_keyed(second):
         return ON_CONTENTS["compare"](symbol, first, second)
-    if symbol in ("==", "!=") and (concerns(first) or concerns(second)):
+    is_equality = symbol in ("==", "!=")
+    if is_equality and (concerns(first) or concerns(second)):
         same = ON_CONTENTS["equal"](first, second)
         return same if symbol == "==" else negated(same)
-    if not _are_sequences(first, second):
+    if not (_are_sequences(first, second) or (is_equality and _are_dicts(first, second))):
         return COMPARISONS[symbol](first, second)
     match symbol:
         case "==":
@@ -182,6 +188,14 @@ def _are_sequences(first: Any, second: Any) -> bool:
     if isinstance(first, list):
         return isinstance(second, list) and (is_traced(first) or is_traced(second))
     return False
+
+
+def _are_dicts(first: Any, second: Any) -> bool:
+    if not isinstance(first, dict) or not isinstance(second, dict):
+        return False
+    if type(first).__eq__ is not dict.__eq__ or type(second).__eq__ is not dict.__eq__:
+        return False  # of `collections.Counter` and their like, which compare otherwise
+    return is_traced(first) or is_traced(second)
 
 
 # --- choice ---------------------------------------------------------------------------------------
@@ -217,17 +231,23 @@ def choose(condition: Any, first: Any, second: Any, name: str = "the result") ->
         if len(first) == len(second):
             pairs = zip(first, second, strict=True)
             made = rebuilt(first, [choose(condition, x, y, name) for x, y in pairs])
-            if isinstance(made, list):
-                born(made)
-                for each in (first, second):
-                    note_twins(made, each, name)
-            return made
+            return _stands_for(made, first, second, name) if isinstance(made, list) else made
+    elif type(first) is type(second) is dict and list(first) == list(second):
+        if not (is_keyed(first) or is_keyed(second)):
+            chosen = {key: choose(condition, x, second[key], name) for key, x in first.items()}
+            return _stands_for(chosen, first, second, name)
     elif type(first) is type(second) and _is_plain_equal(first, second):
         return first
     raise ConcretizationError(
         f"{name} would be {_described(first)} or {_described(second)}, depending on the data"
         f"{at(here())}. Only numbers, arrays, and tuples and lists of them can be chosen by data"
     )
+
+
+def _stands_for(made: Any, first: Any, second: Any, name: str) -> Any:
+    """Return a list or dict that was made to stand for one of two others."""
+    note_twin_of(born(made), (first, second), name)
+    return made
 
 
 def rebuilt(like: Any, parts: list[Any]) -> Any:

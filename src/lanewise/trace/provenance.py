@@ -17,6 +17,7 @@ from lanewise.ir.graph import Operation, Value
 from lanewise.ops.creation import literal
 from lanewise.ops.exact import exact
 from lanewise.ops.movement import cast
+from lanewise.ops.reduction import reduce
 from lanewise.trace.tensor import Tensor, read
 from lanewise.trace.trace import Trace, require_trace, state
 
@@ -123,6 +124,44 @@ _OF_SIZES: dict[Any, Callable[..., DimLike]] = {
 def size_of_counters(number: Tensor) -> DimLike | None:
     """Return the size that an integer is which is computed of counters of loops, and of sizes."""
     return _size(node_of(number), [_LIMIT]) if any(counters_around()) else None
+
+
+#: Comparisons of sizes.
+COMPARISONS: dict[Any, Callable[[int, int], bool]] = {
+    np.less: operator.lt, np.less_equal: operator.le, np.greater: operator.gt,
+    np.greater_equal: operator.ge, np.equal: operator.eq, np.not_equal: operator.ne,
+}  # fmt: skip
+_CONJUNCTIONS = (np.logical_and, np.bitwise_and)
+
+
+def compared(ufunc: Any, difference: DimLike) -> bool | None:
+    """Return what comparing two sizes gives, if that is known of all that they may be."""
+    compare = COMPARISONS[ufunc]
+    least, most = bounds(difference)
+    # Where there is no bound, a number on that side of zero stands for all of them.
+    low, high = -1 if least is None else least, 1 if most is None else most
+    found = {compare(value, 0) for value in {low, high, *([0] if low <= 0 <= high else [])}}
+    return found.pop() if len(found) == 1 else None
+
+
+def surely(truth: Tensor) -> bool:
+    """Whether a truth value that is computed of counters of loops holds in all iterations."""
+    return any(counters_around()) and _surely(node_of(truth), [_LIMIT])
+
+
+def _surely(node: Node, left: list[int]) -> bool:
+    left[0] -= 1
+    op = _operation(node)
+    if op is None or left[0] < 0:
+        return False
+    operands = _operands(node, op)
+    ufunc = op.params["fn"] if op.primitive is reduce else op.primitive.ufunc
+    if ufunc in _CONJUNCTIONS:
+        return all([_surely(operand, left) for operand in operands])
+    if ufunc not in COMPARISONS:
+        return False
+    first, second = [_size(operand, left) for operand in operands]
+    return first is not None and second is not None and compared(ufunc, first - second) is True
 
 
 def use_size(size: DimLike) -> None:

@@ -370,6 +370,12 @@ def note_twins(first: Any, second: Any, name: str) -> None:
         lent_of(one, name, is_made_here(one)).twins[id(other)] = other
 
 
+def note_twin_of(made: Any, others: Iterable[Any], name: str) -> None:
+    """Remember that a container may be any of others, and so whatever may be one of these."""
+    for other in [twin for each in others for twin in (each, *twins(each))]:
+        note_twins(made, other, name)
+
+
 def note_length(container: Any) -> None:
     """Note that code asks how many entries a list has."""
     trace = state.trace
@@ -464,6 +470,13 @@ def born(container: Any) -> Any:
     if isinstance(trace, Watched):
         trace.bear(container)
     return container
+
+
+def all_born(made: Any) -> Any:
+    """Return what was made just now with all containers in it; see `born`."""
+    for container in tree.containers(made):
+        born(container)
+    return made
 
 
 def bear_fields(made: Any, given: Sequence[Any]) -> None:

@@ -25,7 +25,14 @@ from lanewise.ir.location import here
 from lanewise.ops.checks import checked
 from lanewise.ops.creation import define_size, dimension
 from lanewise.trace.origins import INSTEAD, Origin
-from lanewise.trace.provenance import counters_around, same, size_of_counters, use_size
+from lanewise.trace.provenance import (
+    COMPARISONS,
+    compared,
+    counters_around,
+    same,
+    size_of_counters,
+    use_size,
+)
 from lanewise.trace.tensor import Tensor, emit, read
 from lanewise.trace.trace import Trace, require_trace, state
 
@@ -260,19 +267,6 @@ _ARITHMETIC: dict[Any, Callable[..., DimLike]] = {
 _DIVISIONS: dict[Any, Callable[..., DimLike]] = {
     np.floor_divide: operator.floordiv, np.remainder: operator.mod,
 }  # fmt: skip
-_COMPARISONS: dict[Any, Callable[[int, int], bool]] = {
-    np.less: operator.lt, np.less_equal: operator.le, np.greater: operator.gt,
-    np.greater_equal: operator.ge, np.equal: operator.eq, np.not_equal: operator.ne,
-}  # fmt: skip
-
-
-def _compared(compare: Callable[[int, int], bool], difference: DimLike) -> bool | None:
-    """Return what comparing two sizes gives, if that is known of all that they may be."""
-    least, most = bounds(difference)
-    # Where there is no bound, a number on that side of zero stands for all of them.
-    low, high = -1 if least is None else least, 1 if most is None else most
-    found = {compare(value, 0) for value in {low, high, *([0] if low <= 0 <= high else [])}}
-    return found.pop() if len(found) == 1 else None
 
 
 def of_sizes(ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
@@ -284,6 +278,4 @@ def of_sizes(ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
         return number_of(_ARITHMETIC[ufunc](*dims))
     if ufunc in _DIVISIONS and type(dims[1]) is int and dims[1] > 0:
         return number_of(_DIVISIONS[ufunc](*dims))
-    if ufunc in _COMPARISONS:
-        return _compared(_COMPARISONS[ufunc], dims[0] - dims[1])
-    return None
+    return compared(ufunc, dims[0] - dims[1]) if ufunc in COMPARISONS else None

@@ -335,12 +335,12 @@ class Tensor:
     # --- NumPy's protocols ------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if "out" in kwargs and any(map(is_scratch, map(type, kwargs["out"]))):
+        if any([sees_to_it(type(x)) for x in (*inputs, *kwargs.get("out", ()))]):
             return NotImplemented
         return UFUNC_CALL[0](ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if len(types) > 1 and any(map(is_scratch, types)):
+        if len(types) > 1 and any(map(sees_to_it, types)):
             return NotImplemented
         implementation = TABLE.get(func)
         if implementation is None:
@@ -370,9 +370,9 @@ def implement(func: Any, implementation: Callable[..., Any], args: Any, kwargs: 
     return implementation(*args, **kwargs)
 
 
-def is_scratch(kind: type) -> bool:
-    """Whether a class is that of arrays which know what to do with tensors themselves."""
-    return hasattr(kind, "_tensor")
+def sees_to_it(kind: type) -> bool:
+    """Whether what is done with tensors and with objects of a class is done by these."""
+    return kind in STANDS_FOR or hasattr(kind, "_tensor")
 
 
 def _not_converted(place: Location) -> str:
@@ -492,6 +492,8 @@ def lift(operand: Any, what: str = "an operand") -> Value:
     if as_array is not None:
         array = as_array(operand)
         return lift(array) if isinstance(array, Tensor) else trace.read(operand, array)
+    if type(operand) in STANDS_FOR:
+        return lift(STANDS_FOR[type(operand)](operand), what)
     if isinstance(operand, (bool, int, float, complex)) and not isinstance(operand, np.generic):
         dtype = np.asarray(operand).dtype
         if dtype.kind == "O":

@@ -24,7 +24,7 @@ from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.gufunc_axes import core_axes
 from lanewise.trace.mixed import applied
 from lanewise.trace.sizes import number_of
-from lanewise.trace.tensor import Tensor, as_tensor, emit, lift, read
+from lanewise.trace.tensor import STANDS_FOR, Tensor, as_tensor, emit, lift, read
 from lanewise.trace.trace import Trace, require_trace, state
 from lanewise.trace.views import as_out, as_stored, change_by_class, store
 from lanewise.trace.weak import give_way, python_operator, weak_kind
@@ -175,7 +175,7 @@ def unary_operator(ufunc: np.ufunc) -> Callable[[Tensor], Any]:
 
 def _defers(other: Any) -> bool:
     """Whether an operand of an unknown class wants to handle the operation itself."""
-    if other is None or isinstance(other, (str, bytes, dict)):
+    if other is None or type(other) in STANDS_FOR or isinstance(other, (str, bytes, dict)):
         return True
     return getattr(type(other), "__array_ufunc__", False) is None
 

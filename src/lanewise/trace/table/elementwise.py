@@ -30,7 +30,7 @@ from lanewise.trace.weak import weak_kind
 @implements(np.where)
 def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
     if x is NO_VALUE and y is NO_VALUE:
-        return np.nonzero(condition)
+        return np.nonzero(as_tensor(condition))
     if x is NO_VALUE or y is NO_VALUE:
         raise ValueError("either both or neither of x and y should be given")
     x, y = number_or_array(x), number_or_array(y)
@@ -121,6 +121,7 @@ def fix(x: Any, out: Any = None) -> Any:
             "numpy.fix is deprecated. Use numpy.trunc instead, which is faster and follows the "
             "Array API standard."
         )
+    x = array_like(x)
     return np.trunc(x) if out is None else np.trunc(x, out=out)
 
 

@@ -309,6 +309,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
 
 @implements(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
+    repeats = as_tensor(repeats) if contains_tensor(repeats) else repeats
     if isinstance(repeats, Tensor) and repeats.shape == (1,):
         repeats = repeats[0]
     repeats = defined_sizes(repeats, "np.repeat(x, n)")

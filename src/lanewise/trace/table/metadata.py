@@ -43,9 +43,16 @@ def _of_types(function: Any) -> Any:
     """Return what asks NumPy's own function about numbers of the tensors' dtypes."""
 
     def answer(*args: Any) -> Any:
-        return function(*[np.zeros((), x.dtype) if isinstance(x, Tensor) else x for x in args])
+        return function(*map(_of_its_type, args))
 
     return answer
+
+
+def _of_its_type(x: Any) -> Any:
+    if not contains_tensor(x):
+        return x
+    model = np.zeros((), as_tensor(x).dtype)
+    return model if isinstance(x, Tensor) else [model]
 
 
 for _function in (np.common_type, np.iscomplexobj, np.isrealobj):

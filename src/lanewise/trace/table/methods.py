@@ -15,12 +15,13 @@ from lanewise.trace import indexing, ufunc_methods, ufuncs
 from lanewise.trace.mixed import applied, is_mixed, presence
 from lanewise.trace.table.checks import must_cast
 from lanewise.trace.tensor import (
+    STANDS_FOR,
     TABLE,
     UFUNC_CALL,
     Tensor,
     contains_tensor,
     implement,
-    is_scratch,
+    sees_to_it,
     weak,
 )
 from lanewise.trace.views import (
@@ -168,7 +169,7 @@ def _equal_to_anything(ufunc: np.ufunc, answer: bool) -> Callable[[Tensor, Any],
             if found is not None:
                 return found
         result = compare(self, other)
-        if result is NotImplemented:
+        if result is NotImplemented and type(other) not in STANDS_FOR:
             return np.full(self.shape, answer)
         return result
 
@@ -230,7 +231,7 @@ for _name in (
 
     def _method(self: Tensor, *args: Any, _name: str = _name, **kwargs: Any) -> Any:
         function = getattr(np, _name)
-        if any([is_scratch(type(x)) for x in (*args, *kwargs.values())]):  # an `out`, perhaps
+        if any([sees_to_it(type(x)) for x in (*args, *kwargs.values())]):  # an `out`, perhaps
             return function(self, *args, **kwargs)
         return implement(function, TABLE[function], (self, *args), kwargs)
 

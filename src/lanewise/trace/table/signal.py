@@ -78,11 +78,11 @@ def _spacings(varargs: tuple[Any, ...], shape: Any, axes: tuple[int, ...]) -> li
     if not varargs:
         return [1.0] * len(axes)
     if len(varargs) == 1 and np.ndim(varargs[0]) == 0:
-        return [number_or_array(varargs[0])] * len(axes)
+        return [varargs[0]] * len(axes)
     if len(varargs) != len(axes):
         raise TypeError("invalid number of arguments")
     spacings = []
-    for axis, distances in zip(axes, map(number_or_array, varargs), strict=True):
+    for axis, distances in zip(axes, varargs, strict=True):
         if np.ndim(distances) == 0:
             spacings.append(distances)
             continue
@@ -131,6 +131,7 @@ def _weights(h: Any, edge: int | None, order: int) -> tuple[Any, ...]:
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     x = as_tensor(f)
+    varargs = tuple(map(number_or_array, varargs))
     axes = normalize_axis_tuple(range(x.ndim) if axis is None else axis, x.ndim)
     spacings = _spacings(varargs, x.shape, axes)
     if edge_order > 2:

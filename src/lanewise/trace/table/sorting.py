@@ -176,9 +176,9 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     condition = array(condition)
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    return np.take(a, np.flatnonzero(condition), axis=axis, out=out)
+    return np.take(array(a), np.flatnonzero(condition), axis=axis, out=out)
 
 
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
-    return np.ravel(arr)[np.ravel(array(condition)).astype(bool)]
+    return np.ravel(array(arr))[np.ravel(array(condition)).astype(bool)]
