@@ -38,7 +38,7 @@ from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, holds
 from lanewise.trace.mixed import Class, as_integer, code_among, note_mixed
-from lanewise.trace.regions import Region, born, note_container, note_twin_of
+from lanewise.trace.regions import Region, born, note_container, note_twins, twins
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
 from lanewise.trace.trace import Trace, require_trace, state
 
@@ -401,7 +401,7 @@ def as_lists(x: Any, name: str = "", region: Trace | None = None) -> Any:
     leaves, structure = tree.flatten(x, concerns)
     if Picked not in map(type, leaves):
         return x
-    found = []
+    found, standing = [], []
     for leaf in leaves:
         if type(leaf) is not Picked or leaf.is_holding:
             found.append(leaf)
@@ -410,7 +410,11 @@ def as_lists(x: Any, name: str = "", region: Trace | None = None) -> Any:
         if isinstance(region, Region) and region.left:
             lists = [as_left(own, region, region.left, (), {}) for own in lists]
         found.append(as_lists(Picked(lists, leaf.place).copy(), name, region))
-        note_twin_of(found[-1], leaf.lists if name else (), name)
+        standing.append((found[-1], [twin for own in leaf.lists for twin in (own, *twins(own))]))
+    # What they may be was known before: those made here are no twins of each other for that.
+    for each, others in standing if name else ():
+        for other in others:
+            note_twins(each, other, name)
     made = tree.unflatten(structure, found)
     for container in tree.containers(made):
         born(container)
