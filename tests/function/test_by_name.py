@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import functools
 import inspect
@@ -40,6 +41,32 @@ def identity(n):
     return np.eye(n)
 
 
+@contextlib.contextmanager
+def scope():
+    yield 1
+
+
+class Timer(contextlib.ContextDecorator):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
+timer, DAY = Timer(), datetime.date(2020, 1, 1)
+
+
+@timer
+def timed(m):
+    return root(m)
+
+
+@functools.singledispatch
+def kind(x):
+    return 1
+
+
 class Cached:
     @functools.cached_property
     def two(self):
@@ -56,6 +83,16 @@ def tagged(m):
 
 
 tagged.version = "1"
+
+
+def in_scope(m):
+    with scope() as one:
+        return root(m) * one
+
+
+def in_time(m):
+    with timer:
+        return root(m)
 
 
 def suppressed(m):
@@ -76,7 +113,11 @@ REACHED = {
     "texts": lambda m: root(m) * len(re.findall("a", "aba")) * len(WORDS.findall("aab")),
     "a date": lambda m: root(m) * datetime.date(2020, 1, 1).year,
     "version": lambda m: root(m) * (sys.version_info > (3, 0)),
+    "a date outside": lambda m: root(m) * DAY.year,
     "suppress": suppressed,
+    "scope": in_scope,
+    "timer": in_time,
+    "decorated": timed,
     "names": lambda m: root(m) * len(NAMES),
     "records": lambda m: root(m) * (1 + TABLE["a"].sum()),
     "dates": lambda m: root(m) * len(DAYS),
@@ -110,12 +151,44 @@ def test_what_changes_is_seen():
     OPTIONS.w = 2.0
 
 
+@functools.lru_cache(None)
+def remembered(n):
+    return np.eye(n)
+
+
+def test_what_cached_functions_gave_may_be_changed():
+    """So no trace is kept of who calls them."""
+    xs = np.ones((3_000, 2))
+    f = lw.vmap(lambda x: remembered(2) @ x)
+    for k in range(14):
+        remembered(2)[0, 0] = k // 4
+        np.testing.assert_array_equal(f(xs)[1], [k // 4, 1.0])
+
+
+@dataclasses.dataclass
+class Square:
+    x: Any
+
+    def __post_init__(self):
+        if self.x.shape != (2, 2):
+            raise ValueError("no square")
+
+
+def test_errors_below_made_code_are_no_refusals(recwarn):
+    """Dataclasses have an `__init__` without source, which calls what has one."""
+    with pytest.raises(ValueError, match="no square"):
+        lw.vmap(lambda m: Square(m).x * 2)(np.ones((2, 3, 3)))
+    assert not [w for w in recwarn if issubclass(w.category, lw.errors.PlainLoopWarning)]
+
+
 OPENED: dict[str, tuple[Callable[..., Any], str]] = {
     "environment": (lambda m: root(m) * len(os.environ), "class `_Environ`"),
     "a name of data": (lambda m, n="T": root(getattr(m, n)), "with a name that is computed"),
     "vars": (lambda m: root(m) * len(vars(Cached)), "it calls `vars`"),
     "now": (lambda m: root(m) * datetime.datetime.now().year, "it asks for the time"),
     "today": (lambda m: root(m) * datetime.date.today().year, "it asks for the time"),
+    "today by a date": (lambda m: root(m) * DAY.today().year, "it asks for the time"),
+    "dispatch": (lambda m: root(m) * kind(2), "`mappingproxy`"),
     "modules": (lambda m: root(m) * len(sys.modules), "it uses `sys.modules`"),
     "frames": (lambda m: root(m) * len(inspect.stack()), "it uses `inspect.stack`"),
     "a file": (lambda m: root(m) + np.load("x.npy"), "it uses `.load`"),

@@ -63,12 +63,14 @@ from lanewise.trace.trace import could_change
 _CLOCKS = frozenset(("astimezone", "fromtimestamp", "now", "timestamp", "today", "utcnow"))
 _IMMUTABLE = frozenset(
     (bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, np.ufunc, object,
-     re.Pattern, datetime.date, datetime.datetime, datetime.time, datetime.timedelta)
+     re.Pattern, datetime.timedelta)
 )  # fmt: skip
+#: Their methods may tell the time: `_CLOCKS`.
+_DATES = frozenset((datetime.date, datetime.datetime, datetime.time))
 _CACHED = type(functools.lru_cache(lambda: None))
 _NUMPYS = (np.generic, np.dtype)
 #: The modules of what classes of a user's may be derived from, and of what kind they may be.
-_OF_BASES = frozenset(("abc", "enum", "typing"))
+_OF_BASES = frozenset(("abc", "contextlib", "enum", "typing"))
 _KINDS_OF_CLASSES = frozenset((type, ABCMeta, type(Enum)))
 #: What classes hold beside what their code reads.
 _OF_CLASSES = frozenset(
@@ -85,8 +87,9 @@ MOST_DATA, MOST_RATHER = 1 << 16, 1 << 22
 
 
 def contained(
-    roots: Sequence[Any], with_data: bool = False, most: int = MOST_DATA, may_tell: bool = False
-) -> Unchanged | None:
+    roots: Sequence[Any], with_data: bool = False, most: int = MOST_DATA, may_tell: bool = False,
+    may_remember: bool = False,
+) -> Unchanged | None:  # fmt: skip
     """Return what tells whether functions still reach what they reach now; None for other objects.
 
     Parameters
@@ -99,6 +102,9 @@ def contained(
         How many bytes these may have together, but for arrays that nobody can write to.
     may_tell
         Whether they may reach `print`, `logging`, `warnings` and clocks.
+    may_remember
+        Whether they may reach cached functions (`functools.lru_cache`): what these gave may have
+        been changed since, and nobody can look.
 
     Examples
     --------
@@ -111,7 +117,7 @@ def contained(
     True
     """
     try:
-        return _walked(roots, most if with_data else -1, may_tell)
+        return _walked(roots, most if with_data else -1, may_tell, may_remember)
     except (Open, RecursionError):  # of containers that hold themselves
         return None
     except Exception:  # what users' objects answer
@@ -121,7 +127,7 @@ def contained(
 
 
 def opening(roots: Sequence[Any], most: int) -> str:
-    """Return why functions, which may tell, are not `contained`; "" where that has no name.
+    """Return why functions, which may tell and remember, are not `contained`; "" if none knows.
 
     Examples
     --------
@@ -129,7 +135,7 @@ def opening(roots: Sequence[Any], most: int) -> str:
     'it uses `.load`'
     """
     try:
-        _walked(roots, most, may_tell=True)
+        _walked(roots, most, may_tell=True, may_remember=True)
     except Open as open_:
         return str(open_)
     except Exception:  # what users' objects answer
@@ -138,8 +144,8 @@ def opening(roots: Sequence[Any], most: int) -> str:
     return ""
 
 
-def _walked(roots: Sequence[Any], most: int, may_tell: bool) -> Unchanged:
-    walk = _Walk(most, may_tell)
+def _walked(roots: Sequence[Any], most: int, may_tell: bool, may_remember: bool) -> Unchanged:
+    walk = _Walk(most, may_tell, may_remember)
     for root in roots:
         walk.value(root)
     return walk.finish()
@@ -148,9 +154,9 @@ def _walked(roots: Sequence[Any], most: int, may_tell: bool) -> Unchanged:
 class _Walk:
     """Goes through what functions reach, and notes it in `found`."""
 
-    def __init__(self, most: int, may_tell: bool) -> None:
+    def __init__(self, most: int, may_tell: bool, may_remember: bool) -> None:
         self.found = Unchanged()
-        self._room, self._may_tell = most, may_tell
+        self._room, self._may_tell, self._may_remember = most, may_tell, may_remember
         self._seen: set[int] = set()
         #: The modules that are reached, and all attributes that any of the code takes.
         self._modules: dict[int, ModuleType] = {}
@@ -215,8 +221,14 @@ class _Walk:
                 self.value(each)
         elif kind is functools.cached_property:
             self.value(x.func)
-        elif kind is _CACHED:  # what it gives, it would give again
+        elif kind is _CACHED:
+            if not self._may_remember:
+                raise Open(f"it calls `{x.__name__}`, which is cached")
             self.value(x.__wrapped__)
+        elif kind in _DATES:
+            self._is_dated = True
+            if getattr(x, "tzinfo", None) is not None:
+                raise Open("it reaches a time zone")
         elif kind is np.ndarray and not x.dtype.hasobject:
             if could_change(x):
                 self._take(x.nbytes)
@@ -353,11 +365,11 @@ class _Walk:
             return
         self._seen.add(id(func))
         if _is_of_file(func):
-            wrapped = vars(func).get("__wrapped__")
-            is_of_users = type(wrapped) is FunctionType and not _is_of_file(wrapped)
-            if func.__name__ in IMPURE or is_of_users:  # functools.singledispatch
+            if func.__name__ in IMPURE:
                 raise Open(f"it calls `{func.__name__}`")
-            return
+            wrapped = vars(func).get("__wrapped__")
+            if type(wrapped) is not FunctionType or _is_of_file(wrapped):
+                return  # else it calls a function of the user's: `contextlib.contextmanager`
         if (func.__module__ or "").startswith("namedtuple_"):  # made by collections
             self._defaults(func)
             return

@@ -176,7 +176,7 @@ class PlainWay:
 
     def _contained(self) -> Unchanged | None:
         roots = [self._func, *self._others]
-        return contained(roots, with_data=True, most=MOST_RATHER, may_tell=True)
+        return contained(roots, with_data=True, most=MOST_RATHER, may_tell=True, may_remember=True)
 
     def _tell(self, code: CodeType, error: BaseException) -> None:
         """Say once of a function that it runs as plain Python."""
@@ -252,7 +252,7 @@ def is_refusal(error: BaseException) -> bool:
     if not codes or execute.__code__ in codes:
         return False
     is_own = isinstance(error, _DEFECTS) and is_of_lanewise(codes[-1])
-    return is_own or (isinstance(error, Exception) and any(map(has_no_source, codes)))
+    return is_own or (isinstance(error, Exception) and has_no_source(codes[-1]))
 
 
 def _has_run(place: TracebackType | None) -> bool:
