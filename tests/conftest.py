@@ -5,7 +5,12 @@ import os
 import signal
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
+
+# What an example takes is no property: one compiles, the next is found, and others run beside it.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 os.environ["LANEWISE_VERIFY"] = "1"
 os.environ["LANEWISE_STRICT"] = "1"
