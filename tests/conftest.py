@@ -4,13 +4,16 @@ import gc
 import os
 import signal
 from collections.abc import Iterator
+from importlib.util import find_spec
 
-import hypothesis
 import pytest
 
-# What an example takes is no property: one compiles, the next is found, and others run beside it.
-hypothesis.settings.register_profile("untimed", deadline=None)
-hypothesis.settings.load_profile("untimed")
+if find_spec("hypothesis"):  # the quick suites have none
+    from hypothesis import settings
+
+    # What an example takes is no property: one compiles, the next is found, others run beside it.
+    settings.register_profile("untimed", deadline=None)
+    settings.load_profile("untimed")
 
 os.environ["LANEWISE_VERIFY"] = "1"
 os.environ["LANEWISE_STRICT"] = "1"
