@@ -72,3 +72,21 @@ def test_small_arrays_are_stored_before_the_loops_that_index_them():
     x = np.random.default_rng(0).normal(size=(19, 12))
     table = np.random.default_rng(1).normal(size=(50, 12))
     assert_same_outcome(lambda: lw.vmap(program, (0, None))(x, table), exact=False)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int64])
+@pytest.mark.parametrize(("rows", "inner"), [(2, 2), (3, 3), (8, 8), (1, 5), (5, 1), (9, 9)])
+def test_small_matrices_times_computed_columns_stay_in_the_kernel(rows, inner, dtype, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", "native")
+    rng = np.random.default_rng(rows + inner)
+    A = (rng.normal(size=(rows, inner)) * 5).astype(dtype)
+    X = (rng.normal(size=(inner, 20_011)) * 5).astype(dtype)
+    for f in (lambda A, X: A @ (X * 3 - A[0, 0]), lambda A, X: (A @ (X.T * 3).T + 1).sum(0)):
+        turned, wanted = lw.function(f), f(A, X)
+        atol = abs(wanted).max() * (1e-5 if dtype is np.float32 else 1e-12)
+        np.testing.assert_allclose(turned(A, X), wanted, rtol=0, atol=atol)
+        if rows != 8:  # where the two may be apart all the same
+            assert ("left to BLAS" in str(lw.explain(turned, A, X))) is (rows * inner > 64)
+    given = lw.function(lambda A, X: A @ X)
+    given(A, X)
+    assert ("left to BLAS" in str(lw.explain(given, A, X))) is (rows * inner * 20_011 > 32**3)

@@ -483,7 +483,7 @@ OPEN = [
     _with_list, _with_array, _with_clock, _with_drawn, _with_print, _with_file, _with_state,
     _with_global, _with_class, _with_branch_in_a_class, _with_global_in_a_class, _with_subclasses,
     _with_import, _model, _model.__call__, _Counting, open, print,
-    lambda x: _model(x), lambda x: _with_list(x), lambda x: lw.vmap(np.sin)(x), lambda x: x + id(x),
+    lambda x: _model(x), lambda x: _with_list(x), lambda x: lw.vmap(np.sin)(x), lambda x: vars(x),
     lambda x: _Counting()(x), np.random.rand, lw.function(_scaled), np.vectorize(math.sin),
     lambda x: drawn.normal(x), lambda x: x + stats.norm.rvs(),
     lambda x: x + np.random.default_rng().normal(),

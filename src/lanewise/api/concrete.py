@@ -27,6 +27,7 @@ from lanewise.api.keys import (
 from lanewise.api.mapping import as_array
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import NoBatchError, conformed
+from lanewise.api.rebound import are_apart, put
 from lanewise.api.refused import MOST_PASSES, may_run_itself
 from lanewise.api.spec import is_of_shape, spec_of
 from lanewise.api.tracing import Arguments, Output, Recording
@@ -94,6 +95,7 @@ class ConcreteFunction:
         self._owners = recording.owners if any(recording.owners) else []
         self._assigned = recording.assigned
         self.writes, self.kinds = recording.writes, recording.kinds
+        self.places = recording.places
         self._kept: Any = None
         self._parameters = parameters
         self._structure = arguments.structure
@@ -341,11 +343,27 @@ class ConcreteFunction:
         if trace is not None:
             return self._inlined(trace, arrays, given)
         self._check_written(arrays, given)
+        if not self.is_for(args, kwargs):
+            raise ValueError(
+                f"{self.name} changes a container among its arguments that is there twice: pass a "
+                "copy of one, or call the lanewise.function that this was made of"
+            )
         try:
-            return self.run_traced(arrays)
+            return self.left(self.run_traced(arrays), args, kwargs)
         except PlainCall as call:
             assert call.__cause__ is not None
             raise call.__cause__ from None
+
+    def is_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether what a call changes in containers among its arguments is changed in one each."""
+        return not self.places or are_apart(args, kwargs)
+
+    def left(self, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of a call, and put the rest of it in containers among its arguments."""
+        if self.places:
+            result, values = result
+            put(self.places, values, args, kwargs)
+        return result
 
     def _check_written(self, arrays: Sequence[Any], given: Sequence[Any]) -> None:
         """Raise `ValueError` for arguments that cannot be written to as the plain function does."""
@@ -377,11 +395,11 @@ class ConcreteFunction:
 
     def _inlined(self, trace: Trace, arrays: Sequence[Any], given: Sequence[Any]) -> Any:
         """Record what the function does as a part of a trace, and return its results."""
-        if self._token or self._assigned:
+        if self._token or self._assigned or self.places:
             raise UnsupportedError(
-                f"{self.name}{where()}: a concrete function that prints, calls host code or "
-                "assigns variables cannot become part of a trace. Call the lanewise.function that "
-                "it was made of"
+                f"{self.name}{where()}: a concrete function that prints, calls host code, assigns "
+                "variables or changes a container among its arguments cannot become part of a "
+                "trace. Call the lanewise.function that it was made of"
             )
         self._refuse_shared(given)
         graph = trace.with_own_names(self.graph)
@@ -466,7 +484,8 @@ class ConcreteFunction:
             else spec_of(output.value.type.dtype, output.value.type.shape)
             for output in self._outputs
         ]
-        return tree.unflatten(self._result, leaves[: self._count])
+        result = tree.unflatten(self._result, leaves[: self._count])
+        return result[0] if self.places else result
 
     def __repr__(self) -> str:
         return f"<concrete function {self}>"
@@ -484,6 +503,7 @@ class ConcreteFunction:
             for output in self._outputs
         ]
         result = tree.unflatten(self._result, outputs[: self._count])
+        result = result[0] if self.places else result
         return f"{self.name}({', '.join(parts)}) -> {result!r}"
 
 

@@ -236,10 +236,11 @@ class Function:
         if isinstance(concrete, Postponed):
             traces.remember(given_args, given_kwargs, arguments, concrete, self.__wrapped__)
             faster = concrete.call
-        elif self._may_write(concrete, arguments, converted):
+        elif concrete.is_for(args, kwargs) and self._may_write(concrete, arguments, converted):
             traces.remember(given_args, given_kwargs, arguments, concrete, self.__wrapped__)
             try:
-                return (concrete.run if arguments.is_plain else concrete.run_traced)(arrays)
+                run = concrete.run if arguments.is_plain else concrete.run_traced
+                return concrete.left(run(arrays), args, kwargs)
             except FasterPlain as call:
                 faster = call.with_traceback(None)
             except PlainCall:
@@ -255,11 +256,10 @@ class Function:
     ) -> bool:
         """Whether what a trace writes to arguments reaches the caller, if they do not overlap.
 
-        Raises
-        ------
-        TypeError
-            If nothing could: where the input_signature has made another array of an argument.
+        Raises `TypeError` if nothing could: where the input_signature has made a copy of one.
         """
+        if converted is not None and concrete.places:
+            converted.refuse_containers(self._name)
         for i in concrete.writes.positions:
             given, array = arguments.given_data[i], arguments.arrays[i]
             if converted is not None:

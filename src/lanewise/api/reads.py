@@ -27,7 +27,7 @@ PARTS = {
 IMPURE = frozenset(
     ("Generator", "SeedSequence", "__dict__", "attrgetter", "breakpoint", "compile", "datetime64",
      "delattr", "eval", "exec", "fromfile", "fromregex", "genfromtxt", "getattr", "getbufsize",
-     "geterr", "get_printoptions", "globals", "hasattr", "hash", "id", "input", "io", "load",
+     "geterr", "get_printoptions", "globals", "hasattr", "input", "io", "load",
      "loadtxt", "locals", "memmap", "methodcaller", "open", "print", "qmc", "random",
      "redirect_stderr", "redirect_stdout", "rvs", "save",
      "savetxt", "savez", "savez_compressed", "setattr", "seterr", "seterrcall", "setbufsize",

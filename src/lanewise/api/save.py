@@ -205,6 +205,9 @@ class _Writer:
 
     def _program(self) -> dict[str, Any]:
         concrete = self._concrete
+        if concrete.places:
+            reason = "what they hold then cannot be written to a file"
+            self._refuse_part("containers among its arguments that it changes", ValueError(reason))
         self._graphs.write(concrete.graph)
         program: dict[str, Any] = {
             "name": concrete.name,

@@ -42,6 +42,13 @@ class Converted(NamedTuple):
                 "that dtype"
             )
 
+    def refuse_containers(self, name: str) -> None:
+        """Raise `TypeError` for a function that puts other arrays in containers of the caller's."""
+        raise TypeError(
+            f"{name} puts an array in a container among its arguments, which is converted as the "
+            f"input_signature says, so the caller would not see it{where()}. Return it"
+        )
+
 
 class Signature:
     """The specs of a function's arguments by position, in containers shaped like them.

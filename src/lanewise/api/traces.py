@@ -181,6 +181,8 @@ class Traces:
         func
             The function itself, which may run it, too.
         """
+        if not isinstance(concrete, Postponed) and concrete.places:
+            return  # it has to see the containers among the arguments
         run: Callable[..., Any] = concrete.run
         if isinstance(concrete, Postponed) or concrete.race is not None:
             run = partial(run, func=itself(func))

@@ -11,6 +11,7 @@ import numpy as np
 from lanewise.api.keys import Key, is_data
 from lanewise.api.mapping import called, close
 from lanewise.api.outer import leave_arguments
+from lanewise.api.rebound import Given, Place
 from lanewise.api.writing import Writes
 from lanewise.autograph.calls import fn
 from lanewise.autograph.optional import as_returned
@@ -121,6 +122,7 @@ class Recording(NamedTuple):
     writes: Writes = Writes(())  # the graph gives what they hold at the end behind those
     kinds: tuple[tuple[int, bool], ...] = ()
     is_alone: bool = False  # changes nothing outside of itself but arrays among its arguments
+    places: tuple[Place, ...] = ()  # the result is a pair then, with the values for these places
 
     def settled(self) -> Recording:
         """Return the same without variables that nobody has any more: they are constants then."""
@@ -165,9 +167,13 @@ def _recorded(
     with trace:
         own = _Inputs(trace, arguments, shapes)
         args, kwargs = tree.unflatten(arguments.structure, own.filled)
+        given = Given(trace, args, kwargs)
         call = fn(func) if autograph else func
         result, _ = called(func, trace, call, *args, **kwargs)
-        del args, kwargs  # containers among them are the function's own
+        rebound = given.rebound()
+        if rebound:
+            result = result, list(rebound.values())
+        del args, kwargs, given  # containers among them are the function's own
         is_alone = not trace.changes
         if trace.changes:
             leave_arguments(trace, result, func, own.given())
@@ -180,6 +186,11 @@ def _recorded(
             _output(leaf, index, result, func)._replace(argument=returned.get(id(leaf)))
             for index, leaf in enumerate(leaves)
         ]
+        if rebound:  # an array of the caller's own stays it
+            of_caller = {id(x): i for i, x in enumerate(own.tensors) if arguments.is_array(i)}
+            for index in range(len(leaves) - len(rebound), len(leaves)):
+                argument = of_caller.get(id(leaves[index]))
+                outputs[index] = outputs[index]._replace(argument=argument)
         for index, leaf in enumerate(leaves):
             if is_mixed(leaf):
                 outputs[index] = outputs[index]._replace(
@@ -199,6 +210,7 @@ def _recorded(
         Writes(positions, tuple([ref(owner) for owner in owners])),
         own.kinds(positions),
         is_alone and trace.token is None and not (assigned or trace.streams or trace.reads),
+        tuple(rebound),
     )  # fmt: skip
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import numbers
-import operator
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
@@ -15,14 +14,13 @@ from lanewise.autograph.calls import fn, replaces
 from lanewise.autograph.optional import apart_from_none, may_be_missing
 from lanewise.autograph.sequences import TracedRange
 from lanewise.autograph.state import bare
-from lanewise.autograph.values import both, choose, either, negated, stand_in, traced
+from lanewise.autograph.values import choose, stand_in, traced
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.trace.contents import Chosen
-from lanewise.trace.mixed import bare as of_one_class
 from lanewise.trace.mixed import classes_of, is_mixed, is_one_of
 from lanewise.trace.scratch import Scratch
-from lanewise.trace.tensor import Tensor, weak
+from lanewise.trace.tensor import Tensor
 
 
 @replaces(builtins.isinstance)
@@ -53,36 +51,6 @@ def _alternatives(classes: Any) -> Iterator[Any]:
     else:
         for each in parts:
             yield from _alternatives(each)
-
-
-@replaces(operator.is_)
-def is_(first: Any, second: Any) -> Any:
-    """``first is second``: of data where they are None, or Python's True and False."""
-    if first is second:
-        return True
-    if may_be_missing(first) or may_be_missing(second):
-        (one, x), (other, y) = apart_from_none(first), apart_from_none(second)
-        x, y = [bare(held) if type(held) is Tensor else held for held in (x, y)]
-        neither = both(negated(one), lambda: negated(other))
-        return either(neither, lambda: both(both(one, lambda: other), lambda: is_(x, y)))
-    if Tensor not in (type(first), type(second)):
-        return False
-    are_bools = both(_is_bool(first), lambda: _is_bool(second))
-    if are_bools is False:
-        return False
-    same = np.equal(of_one_class(first), of_one_class(second))
-    return both(are_bools, lambda: weak(same, bool))
-
-
-@replaces(operator.is_not)
-def is_not(first: Any, second: Any) -> Any:
-    """``first is not second``."""
-    return negated(is_(first, second))
-
-
-def _is_bool(x: Any) -> Any:
-    """Whether x is True or False of Python's: known, or a bool that is data."""
-    return is_one_of(x, lambda each: each.weak is bool) if type(x) is Tensor else type(x) is bool
 
 
 @replaces(builtins.hasattr)

@@ -12,10 +12,11 @@ from lanewise.autograph.blocks import following
 from lanewise.autograph.branches import and_, branches, ifexp, not_, or_
 from lanewise.autograph.builtins import in_, size_of
 from lanewise.autograph.calls import fn
-from lanewise.autograph.classes import class_of, is_, isinstance_
+from lanewise.autograph.classes import class_of, isinstance_
 from lanewise.autograph.displays import binary, entries, joined_anew, set_of, spread
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.for_loops import For
+from lanewise.autograph.identity import is_
 from lanewise.autograph.lists import gathered  # noqa: F401  (more that folds)
 from lanewise.autograph.lists.edits import (
     added,

@@ -26,6 +26,9 @@ MOST_PRODUCTS = 32**3
 MOST_IN_REGIONS = 128**3
 #: The same of products with a matrix that all examples share, outside of loops.
 MOST_OF_SHARED = 4096
+#: A matrix of so few numbers takes no longer to multiply columns by that the kernel has computed
+#: than these take to be written and read, as they must be for BLAS.
+MOST_OF_COMPUTED = 64
 #: Smaller ones are written out, in registers.
 MOST_IN_REGISTERS = 256
 
@@ -111,14 +114,18 @@ class dot_general:
 
     def lanes(k, types, x, y, *, batch, contract):
         axes_x, axes_y, nx, _ = _layout(x.ndim, y.ndim, batch, contract)
-        shapes = (*types[0].shape, *x.shape, *y.shape)
-        x, y, lead = k.ready(x), k.ready(y), len(batch)
+        shapes, lead = (*types[0].shape, *x.shape, *y.shape), len(batch)
         inner = [x.shape[i] for i, _ in contract]
+        is_known = not has_dim(shapes)
+        is_plain = is_known and len(types[0].shape) == 2 and not lead and nx == len(inner) == 1
+        is_computed = is_plain and not y.is_ready and math.prod(x.shape) <= MOST_OF_COMPUTED
+        x, y = k.ready(x), k.ready(y)
         # One matrix for all examples makes one product of the batch; else there is one for each.
         is_one = k.is_outermost and k.is_shared(x) != k.is_shared(y)
         most = MOST_IN_REGIONS if k.in_lanes and not k.is_outermost else MOST_PRODUCTS
         most = MOST_OF_SHARED if is_one else most
-        if types[0].shape and inner and usual(types[0].shape) * usual(inner) > most:
+        is_large = types[0].shape and inner and usual(types[0].shape) * usual(inner) > most
+        if is_large and not (is_computed and not k.in_lanes):
             k.leave("a large matrix product is left to BLAS")
 
         one, other, within = k.factors_within(x, y, contract)
@@ -137,8 +144,6 @@ class dot_general:
 
         work = usual(inner)
         is_complex = types[0].dtype.kind == "c"
-        is_known = not has_dim(shapes)
-        is_plain = is_known and len(types[0].shape) == 2 and not lead and nx == len(inner) == 1
         if is_plain and work * math.prod(types[0].shape) > MOST_IN_REGISTERS:
             x, y = k.addressable(x), k.addressable(y)
             return k.matrix_product(

@@ -18,6 +18,7 @@ from lanewise.ops.creation import literal
 from lanewise.ops.exact import exact
 from lanewise.ops.movement import cast
 from lanewise.ops.reduction import reduce
+from lanewise.trace.regions import Region
 from lanewise.trace.tensor import Tensor, read
 from lanewise.trace.trace import Trace, require_trace, state
 
@@ -102,6 +103,17 @@ def _operation(node: Node) -> Operation | None:
         else:
             return operations[probe]
     return None
+
+
+def maker_of(tensor: Tensor) -> Operation | None:
+    """Return the operation that made what a tensor holds now; None for an input."""
+    return _operation(node_of(tensor))
+
+
+def is_given(tensor: Tensor) -> bool:
+    """Whether what a tensor holds was given to the function, or is an array outside of it."""
+    node = node_of(tensor)
+    return _operation(node) is None and not isinstance(node.trace, Region)
 
 
 def _captured(node: Node) -> int | None:

@@ -62,19 +62,20 @@ class Watched(Trace):
         What code in the trace has changed outside of it, and what that was before.
     lines : dict of key to place
         The user's lines that changed it first.
-    lengths : set of int
-        The ids of the lists of which it was asked how long they are.
+    lengths, given : set of int
+        The ids of the lists of which it was asked how long they are, and of the containers among
+        the arguments, which are copies of those of the caller.
     is_touched : bool
         Whether something was changed that was not made in it, or was about to be.
     """
 
-    __slots__ = ("_born", "changes", "is_touched", "lengths", "lines")
+    __slots__ = ("_born", "changes", "given", "is_touched", "lengths", "lines")
 
     def __init__(self, function: Any) -> None:
         Trace.__init__(self, function)
         self.changes: dict[Any, tuple[Slot, Any]] = {}
         self.lines: dict[Any, Any] = {}
-        self.lengths: set[int] = set()
+        self.lengths, self.given = set[int](), set[int]()
         self.is_touched = False
         self._born: dict[int, Any] = {}
 
@@ -171,11 +172,9 @@ class Region(Watched):
         self.undo()
 
     def hold(
-        self,
-        changes: dict[Any, tuple[Slot, Any]],
-        arrays: Iterable[Tensor],
+        self, changes: dict[Any, tuple[Slot, Any]], arrays: Iterable[Tensor],
         value_of: Callable[[Tensor], Value],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Remember what tensors held at the end of the region, which was left with `changes`."""
         slots = [(slot, value) for slot, value in changes.values() if isinstance(slot, TensorSlot)]
         before = [(slot, slot.get()) for slot, _ in slots]

@@ -1,0 +1,116 @@
+"""What a traced function puts in containers among its arguments: the caller finds it in his own.
+
+A trace runs on copies of these containers. Where it leaves another array in place of one, a call
+does the same to the container that the caller has given. Any other change, of a length, a key or a
+plain number, would be another trace with each call: it is refused, and the function itself runs.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from lanewise.errors import UnsupportedError, at, function_name
+from lanewise.trace import tree
+from lanewise.trace.regions import Watched
+from lanewise.trace.slots import AttributeSlot
+from lanewise.trace.tensor import Tensor
+
+
+class Place(NamedTuple):
+    """A place in a container among the arguments.
+
+    Attributes
+    ----------
+    container
+        Which it is of `tree.containers` of the arguments.
+    key
+        The index, key, or name of the attribute.
+    """
+
+    container: int
+    key: Any
+
+
+class Given:
+    """The containers among the arguments of a trace, and what was in them before."""
+
+    def __init__(self, trace: Watched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._trace, self._tree = trace, (args, kwargs)
+        self._leaves, self._structure = tree.flatten(self._tree)
+        self._containers = tree.containers(self._tree)
+        self._children = [tree.children_of(each) or {} for each in self._containers]
+        trace.given = {id(each) for each in self._containers}
+
+    def rebound(self) -> dict[Place, Tensor]:
+        """Return what the function has put in place of arrays.
+
+        Raises
+        ------
+        UnsupportedError
+            If it has changed a container in another way.
+        """
+        if not self._trace.changes:
+            return {}
+        found: dict[Place, Tensor] = {}
+        for number, (container, before) in enumerate(
+            zip(self._containers, self._children, strict=True)
+        ):
+            after = tree.children_of(container) or {}
+            if list(after) != list(before):
+                self._refuse(container)
+            for key, child in after.items():
+                if child is not before[key]:
+                    if not (_is_array(child) and _is_array(before[key])):
+                        self._refuse(container)
+                    found[Place(number, key)] = child
+        for slot, _ in self._trace.changes.values():
+            if isinstance(slot, AttributeSlot) and id(slot.owner) in self._trace.given:
+                known = self._children[list(map(id, self._containers)).index(id(slot.owner))]
+                if slot.attribute not in known:
+                    self._refuse(slot.owner)
+        leaves, structure = tree.flatten(self._tree)
+        others = [x for x, y in zip(leaves, self._leaves, strict=False) if x is not y]
+        if structure != self._structure or len(others) != len(found):
+            self._refuse(self._tree)
+        return found
+
+    def _refuse(self, container: Any) -> None:
+        lines = [
+            line
+            for (slot, _), line in zip(
+                self._trace.changes.values(), self._trace.lines.values(), strict=True
+            )
+            if slot.owner is container
+        ]
+        kind = "container" if container is self._tree else type(container).__name__
+        raise UnsupportedError(
+            f"{function_name(self._trace.function)} changes a {kind} among its arguments"
+            f"{at(lines[0]) if lines else ''}: only arrays can be put there in place of arrays. "
+            "Return a new one"
+        )
+
+
+def are_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether no container among arguments is there twice."""
+    found = [id(each) for each in tree.containers((args, kwargs))]
+    return len({*found}) == len(found)
+
+
+def put(
+    places: Sequence[Place], values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Put values in containers among the arguments of a call."""
+    containers = tree.containers((args, kwargs))
+    for place, value in zip(places, values, strict=True):
+        container = containers[place.container]
+        if isinstance(container, (list, dict, deque)):
+            container[place.key] = value
+        else:
+            setattr(container, place.key, value)
+
+
+def _is_array(x: Any) -> bool:
+    """Whether it is an array or a scalar of NumPy's, which does not decide the trace."""
+    return type(x) is Tensor and x._weak is None and x._mixed is None
