@@ -150,7 +150,8 @@ class _Split:
         #: Why operations have no native form by themselves, as far as asked; "" if they have one.
         self.alone: dict[Operation, str] = {}
         self.maker = {value: member for member in self.body.operations for value in member.results}
-        sizes = defined_sizes(self.body)
+        #: The symbols of sizes that each example defines for itself.
+        self.sizes = sizes = defined_sizes(self.body)
         for member in self.body.operations:
             is_arena = member.primitive is list_arena and self._has_own_lists()
             is_own = (
@@ -302,19 +303,18 @@ def _culprits(split: _Split, groups: Sequence[_Group]) -> list[Refused]:
                 for member in members
                 if not apart.isdisjoint((*member.operands, *member.results))
             ]
-        if len(group.given) > MOST_RESULTS and len(members) > 1 and not _uses_lists(members[0]):
-            split.cuts.add(members[len(members) // 2])
+        places = _places_of_cuts(split, members)
+        if len(group.given) > MOST_RESULTS and places:
+            split.cuts.add(_nearest(places, members, len(members) // 2))
             continue
         error, culprit = _refused(split, group, kernel_for)
         if error is None:
             continue
-        if isinstance(error, TooLong) and len(members) > 1:
+        if isinstance(error, TooLong) and places:
             # The next kernel begins with what this one had no room for.
             first = members.index(culprit) if culprit in members else len(members) // 2
-            cut = members[max(first, 1)]
-            if cut not in split.cuts:  # else they stay together, as lists do with their memory
-                split.cuts.add(cut)
-                continue
+            split.cuts.add(_nearest(places, members, first))
+            continue
         if culprit is None and not members:  # it only hands on what cannot be handed on so
             raise AssertionError(f"a kernel without operations: {error}") from error
         # What is computed where it is read is found out there to have no native form.
@@ -388,25 +388,50 @@ def _groups(split: _Split) -> list[_Group]:
 
 
 def _pieces(split: _Split, stage: dict[Operation, int]) -> dict[tuple[int, int], list[Operation]]:
-    """Return the operations of each stage, those of native ones cut into kernels' sizes.
-
-    What uses lists is not cut: a kernel's lists are its own.
-    """
+    """Return the operations of each stage, those of native ones cut into kernels' sizes."""
     stages: dict[int, list[Operation]] = {}
     for member in split.body.operations:
         if member in stage:
             stages.setdefault(stage[member], []).append(member)
     pieces: dict[tuple[int, int], list[Operation]] = {}
     for number, members in stages.items():
-        is_whole = number % 2 == 1 or any(map(_uses_lists, members))
-        piece = count = 0
+        places = set(_places_of_cuts(split, members)) if number % 2 == 0 else set()
+        piece = count = ended = 0
         for index, member in enumerate(members):
             # Where one ends does not depend on other cuts, so that kernels stay what they are.
-            before, count = count, count + count_operations(Graph((), [member], ()))
-            is_cut = before // MOST_OPERATIONS < count // MOST_OPERATIONS or member in split.cuts
-            piece += index > 0 and is_cut and not is_whole
+            count += count_operations(Graph((), [member], ()))
+            is_full = count // MOST_OPERATIONS > ended
+            if member in places and (is_full or member in split.cuts):
+                piece += 1
+            if index == 0 or member in places:
+                ended = count // MOST_OPERATIONS
             pieces.setdefault((number, piece), []).append(member)
     return pieces
+
+
+def _places_of_cuts(split: _Split, members: Sequence[Operation]) -> list[Operation]:
+    """Return the operations of a kernel that another one may begin with.
+
+    What uses lists is not cut, nor what has a size from what defines it: both are a kernel's own.
+    """
+    if any(map(_uses_lists, members)):
+        return []
+    if not split.sizes:
+        return list(members[1:])
+    own = [split.sizes & all_symbols_of(member) for member in members]
+    last = {name: index for index, names in enumerate(own) for name in names}
+    found, end = [], 0
+    for index, member in enumerate(members):
+        if index > end:
+            found.append(member)
+        end = max([end, *[last[name] for name in own[index]]])
+    return found
+
+
+def _nearest(places: Sequence[Operation], members: Sequence[Operation], index: int) -> Operation:
+    """Return the last of some operations up to a place, or the first."""
+    before = set(members[: index + 1])
+    return next((member for member in reversed(places) if member in before), places[0])
 
 
 def _uses_lists(op: Operation) -> bool:
