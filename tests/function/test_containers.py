@@ -87,9 +87,6 @@ CASES = [
     (step, lambda: (Ball(X.copy(), X * 0), 0.1), {}),
     (swap, lambda: ([X.copy(), X * 3],), {}),
     (within, lambda: ({"a": OrderedDict(b=X), "c": deque([X, np.float64(3)])},), {}),
-    (by_data, lambda: ([X, X * 3], X), {}),
-    (by_data, lambda: ([X, X * 3], -X), {}),
-    (in_a_loop, lambda: ([X, X * 3], X + 2), {}),
     (by_name, lambda: (X,), lambda: {"state": {"x": X}}),
     (scalar, lambda: ({"n": np.int64(3), "total": np.float64(0), "x": X},), {}),
     (of_class, lambda: ({"x": X},), {}),
@@ -144,7 +141,21 @@ def popped(rows):
     return rows.pop()
 
 
+def sorted_in_place(rows):
+    rows.sort(key=lambda r: r[0])
+
+
+def as_a_view(tree):
+    tree["y"] = tree["x"][1:]
+    tree["x"] += 1
+
+
 OTHERWISE = [
+    (by_data, lambda: ([X, X * 3], X)),
+    (by_data, lambda: ([X, X * 3], -X)),
+    (in_a_loop, lambda: ([X, X * 3], X + 2)),
+    (sorted_in_place, lambda: ([X * 2, X],)),
+    (as_a_view, lambda: ({"x": X.copy(), "y": X},)),
     (push, lambda: ([], X)),
     (count, lambda: (Ball(X, X),)),
     (of_tuple, lambda: ({"t": (X, X * 3)},)),

@@ -487,14 +487,15 @@ OPEN = [
     lambda x: _Counting()(x), np.random.rand, lw.function(_scaled), np.vectorize(math.sin),
     lambda x: drawn.normal(x), lambda x: x + stats.norm.rvs(),
     lambda x: x + np.random.default_rng().normal(),
-    lambda x: default_rng(x), lambda x: x + default_rng().random(), lambda x: np.random.random(),
+    lambda x: x + default_rng().random(), lambda x: np.random.random(),
     lambda x: default_rng(None), lambda x: np.random.Generator(x), lambda x: default_rng,
     _with_alias, lambda x: np.random.default_rng(seed=None).random(),
     lambda x: x + np.datetime64("now").astype(int), lambda x: np.datetime64("today") > x,
     lambda x: np.datetime64(x), lambda x: np.datetime64,
 ]  # fmt: skip
 SEEDED = [
-    lambda x: x + np.random.default_rng(0).normal(), lambda x: default_rng(7).random() + x,
+    lambda x: x + np.random.default_rng(0).normal(), lambda x: default_rng(x),
+    lambda x: default_rng(7).random() + x,
     lambda x: np.random.RandomState(seed=3).rand() < x, _with_own,
     lambda x: np.datetime64("2020-01-01") + x, lambda x: np.datetime64(0, "s") + x,
 ]  # fmt: skip

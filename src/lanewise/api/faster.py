@@ -211,15 +211,16 @@ class Postponed:
 
     def __init__(
         self, arrays: Sequence[Any], unchanged: Unchanged, is_map: bool,
-        refused: PlainWay | None = None,
+        refused: PlainWay | None = None, passes: int = 0,
     ) -> None:  # fmt: skip
         # What a function changes elsewhere is known when it is traced.
         is_small = sum([x.nbytes for x in arrays]) <= MOST_BYTES
         # What tells tells twice if the plain loop is given up.
         is_free = is_small and not unchanged.tells
         self._positions = () if is_map else range(len(arrays))  # each example has its own
-        #: Tells whether the function depends on the same as it did.
-        self.unchanged = unchanged
+        self._unchanged = unchanged
+        #: How many calls of a refused function, which changes what it reaches, run it untried.
+        self.passes = self._left = 0 if is_map else passes
         #: Whether the function is a map, of which the plain loop may be given up.
         self.is_map = is_map
         #: How long the next attempt to trace the function may take.
@@ -234,8 +235,16 @@ class Postponed:
         self._unmeasured = 0
 
     @property
+    def unchanged(self) -> Unchanged:
+        """What tells whether the function depends on the same as it did."""
+        return self._unchanged if self._refused is None else self._refused.unchanged
+
+    @property
     def is_due(self) -> bool:
         """Whether it is time to try again."""
+        if self._left and is_open():
+            self._left -= 1
+            return False
         return self._spent >= self._due or not is_open() or not self.unchanged()
 
     def told(self) -> str:

@@ -351,7 +351,7 @@ class Function:
         except (TookTooLong, Exception) as error:
             refused = None
             if way is not None:
-                refused = as_it_stands(self.__wrapped__, arguments, way, error)
+                refused = as_it_stands(self.__wrapped__, arguments, way, error, known)
             if refused is not None:
                 plain = refused
                 if varied is not None:

@@ -161,18 +161,28 @@ def _inside(x: Any) -> Sequence[Any]:
     return gc.get_referents(x)
 
 
-def leave_arguments(trace: Watched, result: Any, func: Any, given: dict[int, Any]) -> None:
+def leave_arguments(
+    trace: Watched, result: Any, func: Any, given: dict[int, Any], constants: Sequence[Any]
+) -> None:
     """Leave in objects outside of a traced function the arguments that its caller has given.
 
-    They are `given` by the ids of the tensors that stand for them.
+    They are `given` by the ids of the tensors that stand for them; `constants` are the others.
 
     Raises
     ------
     UnsupportedError
-        If the function would leave any other traced value there.
+        If the function would leave any other traced value there, or changes one of the others,
+        which each call would do.
     """
+    owners = set(map(id, constants))
     for change in outer_changes(trace, result):
         if not holds_traced(change.after):
+            if id(change.slot.owner) in owners:
+                raise UnsupportedError(
+                    f"{function_name(func)} changes {change.slot.name}{at(change.line)}, of an "
+                    "object among its arguments: what is no data is changed when the function is "
+                    "traced, not by each call. Return it, or keep it in a lw.Variable"
+                )
             continue
         leaves, structure = tree.flatten(change.after)
         value = tree.unflatten(structure, [given.get(id(leaf), leaf) for leaf in leaves])

@@ -7,7 +7,7 @@ from typing import Any
 from lanewise.api.contained import contained
 from lanewise.api.faster import Postponed
 from lanewise.api.keys import is_data
-from lanewise.api.refused import PlainWay, is_open, is_refusal
+from lanewise.api.refused import PlainWay, is_open, is_refusal, may_be_refusal
 from lanewise.api.tracing import Arguments
 from lanewise.api.vmap import Mapped
 
@@ -43,18 +43,24 @@ def postponable(
 
 def plain_way(func: Any, arguments: Arguments) -> PlainWay:
     """Return what may run a function in place of its trace, where that is refused."""
-    return PlainWay(func, others=_constants(arguments)).look()
+    is_single = not isinstance(func, Mapped)
+    return PlainWay(func, others=_constants(arguments), is_single=is_single).look()
 
 
 def as_it_stands(
-    func: Any, arguments: Arguments, way: PlainWay, error: BaseException
-) -> Postponed | None:
-    """Return what runs a function in place of its trace, which has raised an error; or None."""
-    if is_refusal(error):  # before anything has happened
+    func: Any, arguments: Arguments, way: PlainWay, error: BaseException,
+    known: Postponed | None = None,
+) -> Postponed | None:  # fmt: skip
+    """Return what runs a function in place of its trace, which has raised an error; or None.
+
+    `known` is what did so the last time.
+    """
+    if is_refusal(error) or may_be_refusal(error):  # before anything has happened
         way.put_back()
     if not (arguments.is_plain and way.takes(error)):
         return None
-    return Postponed(arguments.arrays, way.unchanged, isinstance(func, Mapped), way)
+    passes = 1 if known is None else 2 * known.passes
+    return Postponed(arguments.arrays, way.unchanged, isinstance(func, Mapped), way, passes)
 
 
 def _constants(arguments: Arguments) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from inspect import CO_OPTIMIZED
 from types import CodeType
 from weakref import WeakKeyDictionary
@@ -25,10 +25,10 @@ PARTS = {
 }
 #: What may depend on more than its arguments, or changes more than these.
 IMPURE = frozenset(
-    ("Generator", "SeedSequence", "__dict__", "attrgetter", "breakpoint", "compile", "datetime64",
+    ("Generator", "SeedSequence", "__dict__", "breakpoint", "compile", "datetime64",
      "delattr", "eval", "exec", "fromfile", "fromregex", "genfromtxt", "getattr", "getbufsize",
      "geterr", "get_printoptions", "globals", "hasattr", "input", "io", "load",
-     "loadtxt", "locals", "memmap", "methodcaller", "open", "print", "qmc", "random",
+     "loadtxt", "locals", "memmap", "open", "print", "qmc", "random",
      "redirect_stderr", "redirect_stdout", "rvs", "save",
      "savetxt", "savez", "savez_compressed", "setattr", "seterr", "seterrcall", "setbufsize",
      "set_printoptions", "tofile", "vars", "__import__", "__subclasses__")
@@ -37,6 +37,8 @@ IMPURE = frozenset(
 TELLING = frozenset(("logging", "time", "warnings"))
 #: What takes an attribute by its name, which code has to have as a text.
 BY_NAME = frozenset(("getattr", "hasattr"))
+#: What is made of names of attributes, likewise.
+_OF_NAMES = frozenset(("attrgetter", "methodcaller"))
 _GLOBAL = frozenset(("LOAD_FROM_DICT_OR_GLOBALS", "LOAD_GLOBAL", "LOAD_NAME"))
 _ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _CONSTANT = frozenset(("LOAD_CONST", "LOAD_SMALL_INT"))
@@ -97,7 +99,7 @@ def _read_off(code: CodeType, outer: frozenset[str] = frozenset()) -> _Names:
         kind, name = instruction.opname, instruction.argval
         if name in _SEEDED and kind in (_GLOBAL | _ATTRIBUTE):
             if not _is_seed(instructions[place + 1]):
-                raise Open(f"it calls `{name}` without a number for a seed")
+                raise Open(f"it calls `{name}` without a seed")
         elif name in _DATED and kind in (_GLOBAL | _ATTRIBUTE):
             if not _is_date(instructions[place + 1]):
                 raise Open("it asks for the time")
@@ -108,6 +110,8 @@ def _read_off(code: CodeType, outer: frozenset[str] = frozenset()) -> _Names:
                 continue
         if name in BY_NAME and kind in _GLOBAL:
             attributes.add(_named(every, instruction))
+        if name in _OF_NAMES and kind in (_GLOBAL | _ATTRIBUTE):
+            attributes.update(_names_for(instructions[place:]))
         if kind in ("STORE_ATTR", "DELETE_ATTR"):  # by a property, perhaps
             stored.add(name)
         if kind == "STORE_ATTR":  # of an object that is its own
@@ -168,9 +172,24 @@ def _named(instructions: Sequence[dis.Instruction], function: dis.Instruction) -
     raise Open(f"it calls `{function.argval}` with a name that is computed")
 
 
+def _names_for(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
+    """Yield the attributes that `attrgetter` takes, or the method of `methodcaller`."""
+    function, one, *_ = instructions
+    count = 0
+    for one in instructions[1:]:
+        if not (one.opname in _CONSTANT and type(one.argval) is str):
+            break
+        yield from one.argval.split(".")
+        count += 1
+        if function.argval == "methodcaller":  # what follows are its arguments
+            return
+    if not (count and one.opname.startswith("CALL")):
+        raise Open(f"it calls `{function.argval}` with a name that is computed")
+
+
 def _is_seed(instruction: dis.Instruction) -> bool:
-    """Whether what is loaded next is a number, as for a generator that draws the same always."""
-    return instruction.opname in _CONSTANT and type(instruction.argval) is int
+    """Whether what is loaded next may be a seed: a generator without one never draws the same."""
+    return instruction.opname.startswith("LOAD_") and instruction.argval is not None
 
 
 def _is_date(instruction: dis.Instruction) -> bool:

@@ -2,7 +2,9 @@
 
 A trace runs on copies of these containers. Where it leaves another array in place of one, a call
 does the same to the container that the caller has given. Any other change, of a length, a key or a
-plain number, would be another trace with each call: it is refused, and the function itself runs.
+plain number, would be another trace with each call: it is refused, and the function itself runs. So
+is an array that shares memory with another, or is one or another as the data say: the caller's
+would be a copy.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ class Given:
         if not self._trace.changes:
             return {}
         found: dict[Place, Tensor] = {}
+        leaves = set(map(id, self._leaves))
         for number, (container, before) in enumerate(
             zip(self._containers, self._children, strict=True)
         ):
@@ -62,7 +65,9 @@ class Given:
                 self._refuse(container)
             for key, child in after.items():
                 if child is not before[key]:
-                    if not (_is_array(child) and _is_array(before[key])):
+                    if not (_is_array(before[key]) and _is_array(child)):
+                        self._refuse(container)
+                    if id(child) not in leaves and (child._view or child._guard):
                         self._refuse(container)
                     found[Place(number, key)] = child
         for slot, _ in self._trace.changes.values():
@@ -87,8 +92,8 @@ class Given:
         kind = "container" if container is self._tree else type(container).__name__
         raise UnsupportedError(
             f"{function_name(self._trace.function)} changes a {kind} among its arguments"
-            f"{at(lines[0]) if lines else ''}: only arrays can be put there in place of arrays. "
-            "Return a new one"
+            f"{at(lines[0]) if lines else ''}: only new arrays can be put there in place of "
+            "arrays. Return a new one"
         )
 
 

@@ -4,9 +4,9 @@ A refusal says that a function is not followed, not that the loop over its examp
 Where all that its code can reach are its arguments, other such functions and data that it leaves as
 they were (`lanewise.api.contained`), the loop gives what was asked for: values, dtypes, shapes and
 exceptions. So it runs, and one `PlainLoopWarning` for each function says what was not followed, and
-where. The refusal is raised where examples give what no array holds, where the function changes
-what is outside of it, and where somebody wants to know: `lanewise.explain`, a backend that is
-forced, ``LANEWISE_STRICT=1``.
+where. The refusal is raised where examples give what no array holds, where a mapped function
+changes what is outside of it, and where somebody wants to know: `lanewise.explain`, a backend that
+is forced, ``LANEWISE_STRICT=1``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from dis import opname
 from types import CodeType, NoneType, TracebackType
 from typing import Any
 
@@ -91,17 +92,21 @@ class PlainWay:
         What decides whether another call of it is refused; None if nobody remembers.
     others
         Objects that it is called with, beside data.
+    is_single
+        Whether it is called once, and not for each example: then it may change what is outside.
     """
 
     def __init__(
-        self, func: Any, call: tuple[Any, ...] | None = None, others: Sequence[Any] = ()
-    ) -> None:
+        self, func: Any, call: tuple[Any, ...] | None = None, others: Sequence[Any] = (),
+        is_single: bool = False,
+    ) -> None:  # fmt: skip
         while getattr(func, "is_usual", False):  # a map, of which nothing special is asked
             func = func.__wrapped__
-        self._func, self._others = func, others
+        self._func, self._others, self._is_single = func, others, is_single
         self._call = call
         self._error: BaseException | None = None
         self._unchanged: Unchanged | None = None
+        self._is_to_tell = False
 
     @property
     def unchanged(self) -> Unchanged:
@@ -125,12 +130,12 @@ class PlainWay:
         if not self._may_run(error):
             self._explain(error)
             return False
+        self._is_to_tell = not is_refusal(error)  # else it may be the user's error, which is told
         is_of_data = _has_run(error.__traceback__)
         # Nobody is to keep the frames in which it was raised.
         error.__traceback__ = error.__context__ = error.__cause__ = None
-        apart = taken_apart(self._func)
-        if apart is not None:
-            self._tell(apart[0].__code__, error)
+        if not self._is_to_tell:
+            self._tell(error)
         assert self._unchanged is not None
         if self._call is not None and not self._unchanged.keeps(self._func):
             before = _known.get(self._func, self._call)
@@ -169,7 +174,7 @@ class PlainWay:
             self._unchanged.put_back()
 
     def _may_run(self, error: BaseException) -> bool:
-        if not (may_run_itself() and is_refusal(error)):
+        if not (may_run_itself() and (is_refusal(error) or may_be_refusal(error))):
             return False
         self._error, self._unchanged = error, self._unchanged or self._contained()
         return self._unchanged is not None
@@ -178,9 +183,11 @@ class PlainWay:
         roots = [self._func, *self._others]
         return contained(roots, with_data=True, most=MOST_RATHER, may_tell=True, may_remember=True)
 
-    def _tell(self, code: CodeType, error: BaseException) -> None:
+    def _tell(self, error: BaseException) -> None:
         """Say once of a function that it runs as plain Python."""
-        if origin(code) in _told:
+        apart, self._is_to_tell = taken_apart(self._func), False
+        code = None if apart is None else apart[0].__code__
+        if code is None or origin(code) in _told:
             return
         _told.add(origin(code))
         message = (
@@ -202,11 +209,13 @@ class PlainWay:
             self._unchanged.put_back()
             raise self._error from None
         except Exception:
-            if self._unchanged.put_back():
+            if not self._is_single and self._unchanged.put_back():
                 raise self._error from None
             raise
-        if self._unchanged.kept and self._unchanged.put_back():
+        if not self._is_single and self._unchanged.kept and self._unchanged.put_back():
             raise self._error
+        if self._is_to_tell:
+            self._tell(self._error)
         return result
 
     @property
@@ -253,6 +262,28 @@ def is_refusal(error: BaseException) -> bool:
         return False
     is_own = isinstance(error, _DEFECTS) and is_of_lanewise(codes[-1])
     return is_own or (isinstance(error, Exception) and has_no_source(codes[-1]))
+
+
+def may_be_refusal(error: BaseException) -> bool:
+    """Whether an error was raised while the user's code was traced, by it or what it has called.
+
+    The same may be raised of numbers. Or what was called asks what no tensor answers as a number
+    does (`struct.pack`, `statistics.mean`): then the function gives results as it stands.
+    """
+    codes = _codes(error.__traceback__)
+    if not isinstance(error, Exception) or execute.__code__ in codes:
+        return False
+    return bool(codes) and (not is_of_lanewise(codes[-1]) or not _has_raised(error.__traceback__))
+
+
+def _has_raised(place: TracebackType | None) -> bool:
+    """Whether the last of some frames has raised, and not what it has called that has none."""
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None:
+        return False
+    code = place.tb_frame.f_code.co_code
+    return opname[code[place.tb_lasti]].startswith(("RAISE", "RERAISE"))
 
 
 def _has_run(place: TracebackType | None) -> bool:

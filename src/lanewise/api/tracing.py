@@ -176,7 +176,9 @@ def _recorded(
         del args, kwargs, given  # containers among them are the function's own
         is_alone = not trace.changes
         if trace.changes:
-            leave_arguments(trace, result, func, own.given())
+            constants = [x for x in own.filled if not isinstance(x, Tensor)]
+            constants.append(getattr(func, "__self__", None))
+            leave_arguments(trace, result, func, own.given(), constants)
         trace.forget()
         result = as_returned(result)
         leaves, structure = tree.flatten(result)

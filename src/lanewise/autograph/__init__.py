@@ -6,6 +6,7 @@ from lanewise.autograph import (  # noqa: F401
     builtins,
     calls,
     containers,
+    decorated,
     hooks,
     library,
     mathematics,

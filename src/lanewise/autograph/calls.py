@@ -7,10 +7,7 @@ where a branch or loop body is traced. Everything else is called as it is.
 
 from __future__ import annotations
 
-import contextlib
-import copy
 import functools
-import inspect
 import warnings
 from abc import ABCMeta
 from collections.abc import Callable
@@ -33,7 +30,6 @@ from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.effects import Catching, followed, followed_class, followed_stream
 from lanewise.autograph.foreign import guarded, refuse_writing
 from lanewise.autograph.known_calls import EFFECTS, is_library, name_of
-from lanewise.autograph.managers import managed
 from lanewise.autograph.reached import know_reached
 from lanewise.autograph.state import DONT_CARE
 from lanewise.ir.location import _is_own
@@ -63,6 +59,9 @@ ROWS: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[type, dict[str, Callable[[Any], Any]]] = {}
 #: Classes of which those methods are replaced outside of branches and loops too.
 OUTSIDE: set[type] = set()
+#: By the code, or class, of what decorators of Python's or NumPy's make of functions: what makes
+#: what is called in its place.
+DECORATED: dict[Any, Callable[[Any], Any]] = {}
 #: What the free variable ``ag__`` of converted code is bound to.
 HOOKS: list[Any] = []
 
@@ -178,11 +177,8 @@ def _library(f: Any) -> Any:
     code = getattr(f, "__code__", None)
     if code is _ASKING:
         return f
-    if code is _DECORATED_BY_ERRSTATE:
-        return _under_errstate(f)
-    if code is _MANAGING:
-        generator = inspect.getclosurevars(f).nonlocals["func"]
-        return contextlib.contextmanager(fn(generator))
+    if code in DECORATED:
+        return DECORATED[code](f)
     if code is not None and not _is_own(code.co_filename):
         return f  # without source: made by a dataclass, or by `exec`
     row = ROWS.get(f)
@@ -199,24 +195,6 @@ _INSTEAD_OF_MASKS = "Keep the mask as an array, and use where= or np.where"
 def _is_masked(f: Any) -> bool:
     """Whether a function or class is of ``numpy.ma``, which is loaded when somebody asks for it."""
     return (f.__module__ or "").startswith("numpy.ma.")
-
-
-#: The code of functions that ``@np.errstate(...)`` decorates.
-_DECORATED_BY_ERRSTATE = np.errstate()(lambda: None).__code__
-#: The code of what ``@contextlib.contextmanager`` makes of generators.
-_managing: Any = contextlib.nullcontext  # any function: what it is does not matter
-_MANAGING = contextlib.contextmanager(_managing).__code__  # ty: ignore[missing-attribute]
-
-
-def _under_errstate(f: FunctionType) -> Any:
-    """Return a function that ``@np.errstate(...)`` decorates, its block as that of a ``with``."""
-    parts = inspect.getclosurevars(f).nonlocals
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        with managed(copy.copy(parts["self"])):  # which can be entered once
-            return fn(parts["func"])(*args, **kwargs)
-
-    return call
 
 
 def _convert(f: Any) -> Any:
@@ -274,6 +252,8 @@ def _other(f: Any) -> Any:
         return _class(f)
     call = getattr(kind, "__call__", None)  # noqa: B004  (of the class: as Python looks it up)
     if isinstance(call, FunctionType):
+        if kind in DECORATED:
+            return DECORATED[kind](f)
         if (found := _function(call)) is call:
             return f
         _known_class(kind)

@@ -145,6 +145,9 @@ class Table:
         """Return all items in another order, given as a tensor of their positions."""
         if self._array is not None:
             found = as_tensor(self._array)[order]
+            if self._items and getattr(self._items[0], "shape", ()):
+                places = range(len(self._items))
+                return [one_of(found[i], self._items, order[i], "an item") for i in places]
             return [self._with_class(found[i], order[i]) for i in range(len(self._items))]
         return [self.at(order[i]) for i in range(len(self._items))]
 

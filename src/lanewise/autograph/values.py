@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.autograph.aliases import one_of, settle
 from lanewise.autograph.state import join_kinds, kind_of, value_of, widened
 from lanewise.autograph.templates import Templates
 from lanewise.errors import ConcretizationError, at
@@ -144,10 +145,22 @@ def less(first: Any, second: Any) -> Any:
     if not _are_sequences(first, second):
         return truth(first < second)
     result: Any = len(first) < len(second)
-    for x, y in reversed(list(zip(first, second, strict=False))):
-        same = equal(x, y)
-        if same is True:
-            continue
+    found: list[tuple[Any, Any, Any]] = []
+    are_same: Any = True  # all up to here
+    for x, y in zip(first, second, strict=False):
+        try:
+            same = equal(x, y)
+        except ValueError as error:  # of arrays, which Python may never come to
+            if are_same is True:
+                raise
+            require(negated(are_same), error)
+            break
+        if same is not True:
+            found.append((same, x, y))
+        are_same = both(are_same, lambda same=same: same)
+        if are_same is False:
+            break
+    for same, x, y in reversed(found):
         result = choose(same, result, less(x, y)) if isinstance(same, Tensor) else less(x, y)
     return result
 
@@ -222,6 +235,8 @@ def choose(condition: Any, first: Any, second: Any, name: str = "the result") ->
         trace = require_trace("a choice")
         (value,) = trace.record(where, (read(condition), *operands), {})
         result = Tensor(trace, value, None, kind.weak)
+        if result.shape:  # it is written to, or one of them is
+            return one_of(result, [settle(second), settle(first)], condition, name)
         if kind.mixed is None:
             return result
         codes = [code_among(_held(x), kind.mixed) for x in (first, second)]

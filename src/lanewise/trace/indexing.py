@@ -44,6 +44,7 @@ from lanewise.trace.views import (
     change_by_class,
     fit,
     reshaped_view,
+    root_of,
     slice_view,
     store,
     transpose_view,
@@ -184,7 +185,10 @@ def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> Non
         raise kind(f"setting an array element with a sequence{at(here())}")
     viewed = _apply_basic(writable(x), plan)
     if not plan.arrays:
-        if fn is None:
+        if fn is None and _has_own_parts(viewed, values):
+            for i, part in enumerate(values):
+                setitem(viewed, i, part)
+        elif fn is None:
             store(viewed, values, set_alone=True)
         else:
             store(viewed, fn(viewed) if fn.nin == 1 else fn(viewed, as_tensor(values)))
@@ -198,6 +202,28 @@ def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> Non
     operands = (read(viewed), written, *indices)
     (result,) = require_trace("x[i] = v").record(scatter, operands, {"axis": axis, "fn": fn})
     assign(viewed, result)
+
+
+def _has_own_parts(x: Tensor, values: Any) -> bool:
+    """Whether values of the shape of x are a list of its views: NumPy writes one after another.
+
+    What may be one view or another has a guard.
+    """
+    if type(values) not in (list, tuple) or not x.shape or len(values) != x.shape[0]:
+        return False
+    root, parts, shape = root_of(x), [*values], (len(values),)
+    while parts and all([type(part) in (list, tuple) for part in parts]):
+        if len(set(map(len, parts))) > 1:
+            return False
+        shape, parts = (*shape, len(parts[0])), [item for part in parts for item in part]
+    return any(
+        [
+            isinstance(part, Tensor)
+            and (*shape, *part.shape) == x.shape
+            and (part._guard is not None or (part._view is not None and root_of(part) is root))
+            for part in parts
+        ]
+    )
 
 
 @lru_cache(maxsize=64)

@@ -44,7 +44,7 @@ from lanewise.trace import tree
 from lanewise.trace.contents import LISTS
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.sizes import number_of
-from lanewise.trace.tensor import as_tensor, weak
+from lanewise.trace.tensor import Tensor, as_tensor, weak
 
 # --- several lists --------------------------------------------------------------------------------
 
@@ -128,7 +128,8 @@ def inserted(items: Any, place: Any, value: Any) -> Any:
         return items
     _refuse_full(changed.element.holder)
     place, size = index_(place), changed.length
-    place = weak(np.clip(np.where(place < 0, place + size, place), 0, size), int)
+    place = np.clip(np.where(place < 0, place + size, place), 0, size)
+    place = weak(place, int) if isinstance(place, Tensor) else int(place)
     return put_in(fitting(changed, value, "inserted"), place, value)
 
 
