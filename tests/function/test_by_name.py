@@ -192,7 +192,7 @@ OPENED: dict[str, tuple[Callable[..., Any], str]] = {
     "modules": (lambda m: root(m) * len(sys.modules), "it uses `sys.modules`"),
     "frames": (lambda m: root(m) * len(inspect.stack()), "it uses `inspect.stack`"),
     "a file": (lambda m: root(m) + np.load("x.npy"), "it uses `.load`"),
-    "a seed": (lambda m: root(m) + np.random.RandomState().rand(), "without a number for a seed"),
+    "a seed": (lambda m: root(m) + np.random.RandomState().rand(), "without a seed"),
 }
 
 

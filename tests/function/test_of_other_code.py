@@ -208,3 +208,36 @@ def test_the_refusal_says_what_is_changed(monkeypatch):
     monkeypatch.setenv("LANEWISE_STRICT", "1")
     with pytest.raises(UnsupportedError, match=r"changes the attribute Tank.steps .*self.steps"):
         lw.function(Tank.count)(Tank(1.0), X[0])
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+@pytest.mark.filterwarnings("ignore::lanewise.RetracingWarning")
+def test_lists_that_grow_from_call_to_call_are_not_traced_each_time():
+    def noted(state, x):
+        state["log"].append(x)
+        return state["log"][-1][1:]
+
+    traced, found, wanted = lw.function(noted), {"log": []}, {"log": []}
+    for k in range(40):
+        x = X[k % 5] + k
+        np.testing.assert_array_equal(traced(found, x), noted(wanted, x))
+    np.testing.assert_array_equal(found["log"], wanted["log"])
+    assert not np.shares_memory(traced(found, X[0].copy()), found["log"][-1])
+    assert traced.experimental_get_tracing_count() < 12
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+def test_containers_that_are_changed_many_times():
+    def descend(weights, slopes):
+        for name in weights:
+            weights[name] = weights[name] - 0.5 * slopes[name]
+
+    traced = lw.function(descend)
+    found, wanted, slopes = {"w": X.copy()}, {"w": X.copy()}, {"w": X}
+    for _ in range(300):
+        traced(found, slopes)
+        descend(wanted, slopes)
+    np.testing.assert_allclose(found["w"], wanted["w"], rtol=1e-12)
+    twice = {"w": X.copy()}
+    traced(twice, twice)
+    np.testing.assert_array_equal(twice["w"], X - 0.5 * X)

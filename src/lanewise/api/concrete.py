@@ -47,6 +47,9 @@ from lanewise.trace.trace import Trace, current_trace, where
 from lanewise.trace.variable import Variable, assigning
 from lanewise.trace.views import root_of, writable
 
+#: The arguments of a call that changes no containers among them.
+NO_PLACES: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
+
 
 class ConcreteFunction:
     """A function traced for certain dtypes, shapes and Python values; it can be called.
@@ -167,10 +170,15 @@ class ConcreteFunction:
         if self._passes:
             self._passes -= 1
             raise OnlyPlain
-        race = self.race
-        if race is None:
+        race, bound = self.race, NO_PLACES
+        if self.places:
+            assert args is not None
+            bound = self._parameters.bind(tuple(args), kwargs)
+            if not self.is_for(*bound):
+                raise OnlyPlain
+        elif race is None:
             return self.run_traced(arrays)
-        if race.is_plain(arrays):
+        if race is not None and race.is_plain(arrays):
             positions = self.writes.positions
             given = arrays if args is None else args
             if func is not None and race.limit == math.inf:
@@ -181,8 +189,9 @@ class ConcreteFunction:
                     )
                 except NoBatchError:
                     self._settle()
-                return self.run_traced(arrays)
-            exceeded = race.note_exceeded
+                return self.left(self.run_traced(arrays), *bound)
+            may_be_given_up = race.is_map or race.limit < math.inf
+            exceeded = race.note_exceeded if may_be_given_up else None
             call = FasterPlain(
                 positions, self._reached, race.note, race.bounded, exceeded, self._settle,
                 self._conformed,
@@ -192,10 +201,11 @@ class ConcreteFunction:
             again = partial(self.run, arrays, args, kwargs, func)
             return call.run(func, given, kwargs, arrays, again)
         start = perf_counter_ns()
-        result = self.run_traced(arrays)
-        race.note_traced(perf_counter_ns() - start)
-        if race.is_over():
-            self._settle()
+        result = self.left(self.run_traced(arrays), *bound)
+        if race is not None:
+            race.note_traced(perf_counter_ns() - start)
+            if race.is_over():
+                self._settle()
         return result
 
     def _conformed(self, result: Any) -> Any:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from lanewise.api.plain import NUMBERS, NoBatchError
+from lanewise.api.rebound import contents_of, put_back
 from lanewise.api.refused import PlainWay, is_open
 from lanewise.api.unchanged import Unchanged
 from lanewise.api.writing import PlainCall
@@ -98,6 +99,7 @@ class FasterPlain(PlainCall):
             func = partial(leaving, self._unchanged, func)
         elif self._exceeded is None:
             return run_itself(func, args, kwargs, arrays, self._positions, self._note)
+        contents = contents_of(args, kwargs)
         try:
             with self._bounded():
                 result = run_itself(func, args, kwargs, arrays, self._positions, self._note)
@@ -105,6 +107,7 @@ class FasterPlain(PlainCall):
         except (TookTooLong, Changed):
             if self._exceeded is None:
                 raise
+            put_back(contents)
             self._exceeded()
         except NoBatchError:
             if self._no_batch is None:
@@ -175,6 +178,20 @@ def run_itself(
     if note is not None:
         note(perf_counter_ns() - start)
     return result
+
+
+def run_alone(func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Run a function without looking at its arguments, but where its results may share memory."""
+    result = func(*args, **kwargs)
+    if _is_numbers(result):
+        return result
+    leaves, structure = tree.flatten(result)
+    arrays = [x for x in tree.flatten((args, kwargs))[0] if type(x) is _ndarray]
+    given = set(map(id, arrays))
+    places = [n for n, x in enumerate(leaves) if type(x) is _ndarray and id(x) not in given]
+    for n, array in zip(places, own([leaves[n] for n in places], arrays), strict=True):
+        leaves[n] = array
+    return tree.unflatten(structure, leaves)
 
 
 def _is_numbers(result: Any) -> bool:

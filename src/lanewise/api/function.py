@@ -16,10 +16,10 @@ import numpy as np
 from lanewise.api import nested
 from lanewise.api.concrete import ConcreteFunction, executable_of
 from lanewise.api.elsewhere import answers
-from lanewise.api.faster import FasterPlain, Postponed
+from lanewise.api.faster import FasterPlain, Postponed, run_alone
 from lanewise.api.features import features_of
 from lanewise.api.keys import is_array_like, is_data, key_of
-from lanewise.api.mapping import as_array, is_array, refuse_generators
+from lanewise.api.mapping import as_array, refuse_generators
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import is_disabled
 from lanewise.api.postponable import as_it_stands, itself, plain_way, postponable
@@ -219,7 +219,9 @@ class Function:
             if converted is not None:
                 return self._inlined_converted(converted, kwargs)
             return self._inlined(given_args, given_kwargs)
-        arguments = self._taken_apart(args, kwargs)
+        if signature is None and self._traces.refusals.skips():
+            return run_alone(self.__wrapped__, args, kwargs)
+        arguments = Arguments.of(self._name, self._parameters, args, kwargs)
         traces = self._traces
         concrete = traces.find(arguments)
         if concrete is None:
@@ -239,8 +241,9 @@ class Function:
         elif concrete.is_for(args, kwargs) and self._may_write(concrete, arguments, converted):
             traces.remember(given_args, given_kwargs, arguments, concrete, self.__wrapped__)
             try:
-                run = concrete.run if arguments.is_plain else concrete.run_traced
-                return concrete.left(run(arrays), args, kwargs)
+                if arguments.is_plain:
+                    return concrete.run(arrays, args, kwargs)
+                return concrete.left(concrete.run_traced(arrays), args, kwargs)
             except FasterPlain as call:
                 faster = call.with_traceback(None)
             except PlainCall:
@@ -267,24 +270,6 @@ class Function:
             if not is_written_through(given, array):
                 return False
         return True
-
-    def _taken_apart(self, args: Any, kwargs: Any) -> Arguments:
-        leaves, structure = tree.flatten((args, kwargs))
-        given = list(leaves)
-
-        def path(position: int) -> str:
-            return f"{self._name}: {self._parameters.paths(args, kwargs)[position]}"
-
-        keys: list[Any] = []
-        for position, leaf in enumerate(leaves):
-            if not is_array(leaf):
-                if is_array_like(leaf):
-                    leaf = leaves[position] = as_array(leaf, partial(path, position))
-                else:
-                    keys.append(key_of(leaf, partial(path, position)))
-                    continue
-            keys.append((leaf.dtype, leaf.shape))
-        return Arguments(structure, leaves, keys, given)
 
     def _inlined_converted(self, converted: Converted, kwargs: dict[str, Any]) -> Any:
         tensors = [x for x, _ in converted.copies.values() if isinstance(x, Tensor)]
@@ -343,6 +328,7 @@ class Function:
         try:
             with limited(math.inf if plain is None else plain.nanoseconds):
                 made = self._made(arguments, exact, plain)
+            traces.refusals.note(None)
             if varied is not None and made.race is not None:
                 varied.note(perf_counter_ns() - start, made.race.estimated)
                 if varied.is_often and (found := postponable(self.__wrapped__, arguments)):
@@ -354,6 +340,7 @@ class Function:
                 refused = as_it_stands(self.__wrapped__, arguments, way, error, known)
             if refused is not None:
                 plain = refused
+                traces.refusals.note(refused)
                 if varied is not None:
                     varied.note_refused(perf_counter_ns() - start, refused)
             elif plain is None or (isinstance(error, Exception) and plain.is_last(known)):

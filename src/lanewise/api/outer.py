@@ -38,6 +38,7 @@ from lanewise.trace.slots import (
 )
 from lanewise.trace.tensor import Tensor, read
 from lanewise.trace.trace import Trace
+from lanewise.trace.variable import Variable
 
 #: From how many states before the last that a growing container has the function is traced again.
 MAX_STATES = 8
@@ -177,7 +178,7 @@ def leave_arguments(
     owners = set(map(id, constants))
     for change in outer_changes(trace, result):
         if not holds_traced(change.after):
-            if id(change.slot.owner) in owners:
+            if id(change.slot.owner) in owners and not isinstance(change.after, Variable):
                 raise UnsupportedError(
                     f"{function_name(func)} changes {change.slot.name}{at(change.line)}, of an "
                     "object among its arguments: what is no data is changed when the function is "

@@ -8,6 +8,7 @@ from lanewise.api.contained import contained
 from lanewise.api.faster import Postponed
 from lanewise.api.keys import is_data
 from lanewise.api.refused import PlainWay, is_open, is_refusal, may_be_refusal
+from lanewise.api.remembered import MANY
 from lanewise.api.tracing import Arguments
 from lanewise.api.vmap import Mapped
 
@@ -61,6 +62,28 @@ def as_it_stands(
         return None
     passes = 1 if known is None else 2 * known.passes
     return Postponed(arguments.arrays, way.unchanged, isinstance(func, Mapped), way, passes)
+
+
+class Refusals:
+    """The last traces of a function, as far as they were refused: others are rarely followed.
+
+    A function that appends to a list among its arguments is called with another one each time.
+    """
+
+    def __init__(self) -> None:
+        self._count = self._left = 0
+
+    def note(self, last: Postponed | None) -> None:
+        """Note that a trace was refused, and what runs the function then; or that one was made."""
+        self._count = 0 if last is None or last.is_map else self._count + 1
+        self._left = 0 if self._count < MANY else 2 ** (self._count - MANY)
+
+    def skips(self) -> bool:
+        """Whether the next call runs the function without asking whether its trace is known."""
+        if not (self._left and is_open()):
+            return False
+        self._left -= 1
+        return True
 
 
 def _constants(arguments: Arguments) -> list[Any]:

@@ -13,11 +13,16 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.trace import tree
 from lanewise.trace.regions import Watched
 from lanewise.trace.slots import AttributeSlot
 from lanewise.trace.tensor import Tensor
+
+#: Containers of items; others have attributes.
+_ITEMS = (list, dict, deque)
 
 
 class Place(NamedTuple):
@@ -110,10 +115,26 @@ def put(
     containers = tree.containers((args, kwargs))
     for place, value in zip(places, values, strict=True):
         container = containers[place.container]
-        if isinstance(container, (list, dict, deque)):
+        if isinstance(container, _ITEMS):
             container[place.key] = value
         else:
             setattr(container, place.key, value)
+
+
+def contents_of(args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[Any, Any]]:
+    """Return the containers among the arguments of a call, each with a copy of what it holds."""
+    if not kwargs and all([type(x) is np.ndarray for x in args]):
+        return []
+    found = tree.containers((tuple(args), kwargs))
+    return [(x, x.copy() if isinstance(x, _ITEMS) else dict(vars(x))) for x in found]
+
+
+def put_back(contents: Sequence[tuple[Any, Any]]) -> None:
+    """Have containers hold what they held."""
+    for container, held in contents:
+        here = container if isinstance(container, _ITEMS) else vars(container)
+        here.clear()
+        here.update(held) if isinstance(here, dict) else here.extend(held)
 
 
 def _is_array(x: Any) -> bool:

@@ -102,7 +102,7 @@ class PlainWay:
     ) -> None:  # fmt: skip
         while getattr(func, "is_usual", False):  # a map, of which nothing special is asked
             func = func.__wrapped__
-        self._func, self._others, self._is_single = func, others, is_single
+        self._func, self._others, self.is_single = func, others, is_single
         self._call = call
         self._error: BaseException | None = None
         self._unchanged: Unchanged | None = None
@@ -209,10 +209,10 @@ class PlainWay:
             self._unchanged.put_back()
             raise self._error from None
         except Exception:
-            if not self._is_single and self._unchanged.put_back():
+            if not self.is_single and self._unchanged.put_back():
                 raise self._error from None
             raise
-        if not self._is_single and self._unchanged.kept and self._unchanged.put_back():
+        if not self.is_single and self._unchanged.kept and self._unchanged.put_back():
             raise self._error
         if self._is_to_tell:
             self._tell(self._error)

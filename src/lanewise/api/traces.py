@@ -20,7 +20,7 @@ from lanewise.api.faster import NONE_BY_NAME, Postponed
 from lanewise.api.guards import Guard, guard, numbers_of
 from lanewise.api.keys import Key, described, is_data, references
 from lanewise.api.nested import Calls
-from lanewise.api.postponable import itself
+from lanewise.api.postponable import Refusals, itself
 from lanewise.api.remembered import CONSTANTS, MANY
 from lanewise.api.tracing import Arguments
 from lanewise.api.writing import PlainCall
@@ -62,6 +62,8 @@ class Traces:
         Counts calls.
     postponed
         Traces that took too long to make so far.
+    refusals
+        The last traces, as far as they were refused.
     """
 
     __slots__ = (
@@ -81,6 +83,7 @@ class Traces:
         "lock",
         "may_create",
         "postponed",
+        "refusals",
         "runs",
         "tick",
     )  # fmt: skip
@@ -94,6 +97,7 @@ class Traces:
         self.may_create = True
         self.tick = itertools.count()
         self.postponed: dict[Hashable, Postponed] = {}
+        self.refusals = Refusals()
         #: By what else decides a trace: calls that differ in the values of Python numbers.
         self._varied: dict[Hashable, Varied] = {}
         self._exact: dict[Hashable, ConcreteFunction] = {}
@@ -181,8 +185,6 @@ class Traces:
         func
             The function itself, which may run it, too.
         """
-        if not isinstance(concrete, Postponed) and concrete.places:
-            return  # it has to see the containers among the arguments
         run: Callable[..., Any] = concrete.run
         if isinstance(concrete, Postponed) or concrete.race is not None:
             run = partial(run, func=itself(func))

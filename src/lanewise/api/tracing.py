@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
 
-from lanewise.api.keys import Key, is_data
-from lanewise.api.mapping import called, close
+from lanewise.api.keys import Key, is_array_like, is_data, key_of
+from lanewise.api.mapping import as_array, called, close, is_array
 from lanewise.api.outer import leave_arguments
+from lanewise.api.parameters import Parameters
 from lanewise.api.rebound import Given, Place
 from lanewise.api.writing import Writes
 from lanewise.autograph.calls import fn
@@ -51,6 +53,33 @@ class Arguments(NamedTuple):
     leaves: list[Any]
     keys: list[Key]
     given: list[Any]
+
+    @classmethod
+    def of(
+        cls, name: str, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Arguments:
+        """Take the arguments of a call of the function of that name apart.
+
+        Raises
+        ------
+        TypeError
+            If one is neither data nor hashable.
+        """
+        leaves, structure = tree.flatten((args, kwargs))
+        given = list(leaves)
+
+        def path(position: int) -> str:
+            return f"{name}: {parameters.paths(args, kwargs)[position]}"
+
+        keys: list[Key] = []
+        for position, leaf in enumerate(leaves):
+            if not is_array(leaf):
+                if not is_array_like(leaf):
+                    keys.append(key_of(leaf, partial(path, position)))
+                    continue
+                leaf = leaves[position] = as_array(leaf, partial(path, position))
+            keys.append((leaf.dtype, leaf.shape))
+        return cls(structure, leaves, keys, given)
 
     @property
     def arrays(self) -> list[Any]:
@@ -174,7 +203,7 @@ def _recorded(
         if rebound:
             result = result, list(rebound.values())
         del args, kwargs, given  # containers among them are the function's own
-        is_alone = not trace.changes
+        is_alone = all([id(slot.owner) in trace.given for slot, _ in trace.changes.values()])
         if trace.changes:
             constants = [x for x in own.filled if not isinstance(x, Tensor)]
             constants.append(getattr(func, "__self__", None))
