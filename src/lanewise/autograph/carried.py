@@ -46,6 +46,7 @@ from lanewise.autograph.state import (
     flatten,
     is_same,
     join_kinds,
+    kind_among,
     kind_of,
     refuse_object,
     refuse_structure,
@@ -55,6 +56,7 @@ from lanewise.autograph.state import (
     values_of,
     widened,
 )
+from lanewise.autograph.symbols import guarded
 from lanewise.autograph.tables import as_lists
 from lanewise.ir.graph import Value
 from lanewise.ir.types import array_type, has_dim, symbols_in
@@ -239,7 +241,7 @@ class Variable:
                 continue
             value = region.input(array_type(kind.dtype, kind.shape))
             inputs.append(value)
-            leaves.append(Tensor(region, value, None, kind.weak))
+            leaves.append(guarded(Tensor(region, value, None, kind.weak)))
             self._rooms[len(leaves) - 1] = region, value
             if kind.mixed is not None:
                 inputs.append(region.input(array_type(CODES.dtype, ())))
@@ -473,7 +475,8 @@ class Variable:
                 continue
             if kind is None and is_same(as_state(own), leaf):
                 continue
-            known = kind or kind_of(own)
+            found = kind_among(leaf)
+            known = kind or kind_among(own)
             if known is None or found is None:
                 refuse_object(self.name, TURNS, own, leaf)
             joined = widened(join_kinds(self.name, known, found, TURNS), (own, leaf))

@@ -442,10 +442,12 @@ def _may_join_lists(node: ast.BinOp) -> bool:
 
 
 def _is_number(node: ast.expr) -> bool:
-    """Whether an expression is surely no list, and no set."""
+    """Whether an expression is surely no list, no set and no text."""
     if isinstance(node, ast.BinOp):
         return type(node.op) in _RAISING
-    return isinstance(node, (ast.Constant, ast.UnaryOp, ast.Compare))
+    if isinstance(node, ast.Constant):
+        return not isinstance(node.value, (str, bytes))  # one that data choose may be compared
+    return isinstance(node, (ast.UnaryOp, ast.Compare))
 
 
 def _is_choice(node: ast.expr) -> bool:

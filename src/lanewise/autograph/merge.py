@@ -32,6 +32,7 @@ from lanewise.autograph.state import (
     flatten,
     is_same,
     join_kinds,
+    kind_among,
     kind_of,
     refuse_object,
     refuse_structure,
@@ -138,7 +139,7 @@ class Merge:
     def _optional(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
         flags, values = zip(*[apart_from_none(end) for end in ends], strict=True)
         flag = self.leaf(name, flags)
-        is_data = any([kind_of(value) is not None for value in values])
+        is_data = any([kind_among(value) is not None for value in values])
         value, joined = (
             self._array(name, values, is_new=True) if is_data else (self._tree(name, values), None)
         )
@@ -324,7 +325,7 @@ class Merge:
         is_one = all(is_same(leaf, first) for leaf in alive[1:])
         if is_one and not is_new and not self._is_inner(first):
             return lambda results: first
-        kinds = [kind for leaf in alive if (kind := kind_of(leaf)) is not None]
+        kinds = [kind for leaf in alive if (kind := kind_among(leaf)) is not None]
         if len(kinds) < len(alive):
             other = next((leaf for leaf in alive[1:] if not is_same(leaf, first)), first)
             refuse_object(name, BRANCHES, first, other)

@@ -21,6 +21,7 @@ from lanewise.autograph.state import (
     bare,
     describe,
     is_optional,
+    kind_among,
     kind_of,
     tensor_of,
     value_of,
@@ -192,11 +193,11 @@ def _as_value(x: Tensor) -> OptionalValue:
 
 def optional(value: Any, flag: Tensor) -> Any:
     """Return a value that is None except for the examples of `flag`."""
-    kind = kind_of(value)
+    kind = kind_among(value)
     if kind is None:
         return OptionalValue(value, flag)
     result = bare(value) if type(value) is Tensor else tensor_of(value_of(value, kind), kind)
-    result._guard = Absent(flag)
+    result._guard = Absent(flag, result._guard)
     return result
 
 
@@ -220,7 +221,7 @@ def may_be_none(ends: Sequence[Any]) -> bool:
 
 
 def _can_be_optional(value: Any) -> bool:
-    return kind_of(value) is not None or _is_container(value)
+    return kind_among(value) is not None or _is_container(value)
 
 
 def _is_container(value: Any) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from lanewise.autograph.jumps import RETURN_VALUE
+from lanewise.autograph.symbols import SYMBOLS, Symbol, code_of, guarded, is_symbol
 from lanewise.autograph.templates import Templates
 from lanewise.errors import ControlFlowError, at
 from lanewise.ir.dims import Shape
@@ -24,7 +25,6 @@ from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.ops.boxes import BOXES, box
-from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
 from lanewise.trace.contents import Contents, Entries, entries_of, is_keyed
@@ -34,7 +34,7 @@ from lanewise.trace.packed import Packed
 from lanewise.trace.regions import Region, set_guard
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, lift
 from lanewise.trace.trace import require_trace
-from lanewise.trace.weak import give_way
+from lanewise.trace.weak import give_way, small_enough
 
 # --- variables without a value --------------------------------------------------------------------
 
@@ -151,11 +151,13 @@ def bare(x: Tensor) -> Tensor:
     """Return a tensor without what guards it."""
     tensor = Tensor(x._trace, x._value, None, x._weak)
     tensor._mixed = x._mixed
-    return tensor
+    return guarded(tensor)
 
 
 def present(leaf: Any) -> Value:
     """Return the value of a leaf, for whoever does not mind that it may be None."""
+    if type(leaf) is Tensor and leaf._weak is Symbol:
+        return lift(Tensor(leaf._trace, leaf._value))
     if not is_optional(leaf):
         return lift(leaf)
     if leaf._guard.beneath is not None:
@@ -237,6 +239,8 @@ class Kind(NamedTuple):
         return self[:3] == other[:3]
 
     def __str__(self) -> str:
+        if self.weak is Symbol:
+            return "a text or a member of an enumeration"
         if self.weak is not None:
             return f"a Python {self.weak.__name__}"
         return f"{self.dtype}{list(self.shape) if self.shape else ''}"
@@ -257,6 +261,11 @@ def kind_of(leaf: Any) -> Kind | None:
     return None
 
 
+def kind_among(leaf: Any) -> Kind | None:
+    """Return what a leaf is where it is one of several, as the data decide: texts become data."""
+    return Kind(SYMBOLS, (), Symbol) if is_symbol(leaf) else kind_of(leaf)
+
+
 #: How often values of two kinds were joined until now, so that the data decide which it was.
 PROMOTED = [0]
 
@@ -273,6 +282,8 @@ def join_kinds(name: str, first: Kind, second: Kind, sides: tuple[str, str]) -> 
         return first
     if first.shape != second.shape:
         refuse(name, sides, str(first), str(second), SAME_SHAPE)
+    if Symbol in (first.weak, second.weak):
+        refuse(name, sides, str(first), str(second), SAME_OBJECT)
     mixed = union(first.classes, second.classes)
     if first.is_like(second):
         return first._replace(mixed=mixed)
@@ -342,6 +353,8 @@ def value_of(leaf: Any, kind: Kind, reads: Callable[[Any], Value] = lift) -> Val
         return value
     if type(leaf) in WEAK_DTYPES:
         return trace.scalar(leaf, kind.dtype)
+    if kind.weak is Symbol:
+        return present(leaf) if type(leaf) is Tensor else trace.scalar(code_of(leaf), SYMBOLS)
     seen = trace.seen.get(id(leaf)) if isinstance(trace, Region) else None
     value = reads(leaf) if seen is None else seen[1]
     if value.type.dtype == kind.dtype:
@@ -349,20 +362,8 @@ def value_of(leaf: Any, kind: Kind, reads: Callable[[Any], Value] = lift) -> Val
     if type(leaf) is Tensor and leaf._weak is not None and kind.weak is None:
         return give_way(trace, value, kind.dtype)
     if value.type.dtype == np.uint64 and kind.dtype == WEAK_DTYPES[int]:
-        value = _small_enough(value)
+        value = small_enough(value)
     return trace.record(cast, (value,), {"dtype": kind.dtype})[0]
-
-
-def _small_enough(value: Value) -> Value:
-    """Return numbers of uint64, of which it is checked that int64 holds them."""
-    trace, most = require_trace("a variable"), np.iinfo(WEAK_DTYPES[int]).max
-    operands = value, trace.scalar(most, value.type.dtype)
-    (ok,) = trace.record(elementwise(np.less_equal), operands, {"dtype": None})
-    message = (
-        f"an integer of uint64 that may be one of int64, too, as the data decide{at(here())}, is "
-        f"above {most}. Give both branches one dtype"
-    )
-    return trace.checked(value, ok, "CutOffError", message)
 
 
 #: Of truth values, and of codes that say which of its classes a number has.
@@ -380,7 +381,7 @@ def values_of(leaf: Any, kind: Kind) -> list[Value]:
 
 def tensor_of(value: Value, kind: Kind) -> Tensor:
     """Return the tensor of a value of the current trace that is of a kind."""
-    return Tensor(require_trace("a variable"), value, None, kind.weak)
+    return guarded(Tensor(require_trace("a variable"), value, None, kind.weak))
 
 
 def is_same(first: Any, second: Any) -> bool:

@@ -17,7 +17,8 @@ import numpy as np
 from lanewise.autograph.calls import ROWS, fn, follow_operators, replaces
 from lanewise.autograph.foreign import guarded, refuse_writing
 from lanewise.autograph.sequences import TracedRange
-from lanewise.autograph.tables import Picked, look_up, pick, put
+from lanewise.autograph.symbols import is_symbol
+from lanewise.autograph.tables import Picked, look_up, pick, put, put_entry
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
@@ -181,6 +182,9 @@ def _set_traced(a: Any, k: Any, v: Any) -> None:
         return
     if type(a) is list and type(k) is slice and is_made_here(a):
         ON_CONTENTS["set_part"](a, k, v)
+        return
+    if type(a) is dict and is_symbol(k):
+        put_entry(a, k, v)
         return
     if isinstance(a, dict) and ON_CONTENTS["keyed"](a, k):
         setitem(a, k, v)

@@ -7,7 +7,7 @@ Numbers and arrays that are alike are put side by side and gathered from. A list
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial, partialmethod
+from functools import lru_cache, partial, partialmethod, reduce
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,19 +21,23 @@ from lanewise.autograph.state import (
     bare,
     is_optional,
     join_kinds,
+    kind_among,
     kind_of,
     value_of,
 )
+from lanewise.autograph.symbols import Symbol, guarded, is_symbol
 from lanewise.autograph.values import (
     choose,
     compare,
+    either,
     ensure,
+    equal,
     rebuilt,
     require,
     stand_in,
     traced,
 )
-from lanewise.errors import UnsupportedError, at
+from lanewise.errors import CutOffError, UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, holds
@@ -78,7 +82,8 @@ class Table:
         #: The classes of the items and which each has, if they differ (`lanewise.trace.mixed`).
         self._classes: tuple[Class, ...] | None = None
         self._codes: Any = None
-        kinds = [kind_of(x if traced(x) is None else traced(x)) for x in items]
+        of = kind_among if all(map(is_symbol, items)) and not _are_equal(items) else kind_of
+        kinds = [of(x if traced(x) is None else traced(x)) for x in items]
         if may_be_none(items):
             flags, values = zip(*map(apart_from_none, items), strict=True)
             some = next(value for value in values if value is not DONT_CARE)
@@ -152,6 +157,8 @@ class Table:
         return [self.at(order[i]) for i in range(len(self._items))]
 
     def _with_class(self, found: Tensor, index: Any) -> Tensor:
+        if self._weak is Symbol:
+            return guarded(Tensor(found._trace, found._value, None, Symbol))
         result = found if self._weak is None else weak(found, self._weak)
         if self._classes is None:
             return result
@@ -161,6 +168,12 @@ class Table:
 def _held(x: Any) -> Any:
     tensor = traced(x)
     return x if tensor is None else tensor
+
+
+def _are_equal(items: Sequence[Any]) -> bool:
+    """Whether texts, or members of an enumeration, are one."""
+    first = items[0]
+    return all([x is first or (type(x) is type(first) is str and x == first) for x in items])
 
 
 def _all_equal_texts(items: Sequence[Any]) -> bool:
@@ -223,12 +236,28 @@ def look_up_or(mapping: Mapping[Any, Any], key: Any, default: Any = None) -> Any
 def _entry(mapping: Mapping[Any, Any], key: Any) -> tuple[Any, Tensor]:
     """Return the entry of a number, or any where there is none, and whether there is one."""
     tensor = traced(key)
-    numbers = [own for own in mapping if type(own) in WEAK_DTYPES or isinstance(own, np.number)]
-    if tensor is None or tensor.ndim or not numbers:
-        refuse("a dict", "but has no numbers among its keys. Use if and elif")
-    same = as_tensor(np.array(numbers)) == tensor
-    entry = Table([mapping[own] for own in numbers], "a dict").at(np.argmax(same))
+    if tensor is not None and is_symbol(tensor):
+        keys = [own for own in mapping if is_symbol(own)]
+        same = np.stack([as_tensor(equal(own, tensor)) for own in keys]) if keys else None
+    else:
+        keys = [own for own in mapping if type(own) in WEAK_DTYPES or isinstance(own, np.number)]
+        same = as_tensor(np.array(keys)) == tensor if keys else None
+    if tensor is None or tensor.ndim or same is None:
+        refuse("a dict", "but has no such keys. Use if and elif")
+    entry = Table([mapping[own] for own in keys], "a dict").at(np.argmax(same))
     return entry, np.any(same)
+
+
+def put_entry(mapping: dict[Any, Any], key: Any, value: Any) -> None:
+    """Carry out ``mapping[key] = value`` for a text that data choose; there must be an entry."""
+    flags = [(own, equal(own, key)) for own in mapping if is_symbol(own)]
+    if not flags:
+        refuse("a dict", "but has no such keys. Begin with an entry for each")
+    is_there = reduce(lambda found, row: either(found, lambda: row[1]), flags, False)
+    require(is_there, CutOffError(f"a dict gets an entry for a text that data choose{at(here())}"))
+    note_container(mapping)
+    for own, is_it in flags:
+        mapping[own] = _one_of(is_it, value, mapping[own])
 
 
 def in_range(index: Any, length: Any, message: str) -> Any:

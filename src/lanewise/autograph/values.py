@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.aliases import one_of, settle
-from lanewise.autograph.state import join_kinds, kind_of, value_of, widened
+from lanewise.autograph.state import Absent, join_kinds, kind_among, kind_of, value_of, widened
+from lanewise.autograph.symbols import CODED, Coded, Symbol, guarded, is_symbol
 from lanewise.autograph.templates import Templates
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
@@ -123,12 +124,39 @@ def equal(first: Any, second: Any) -> Any:
     """Return ``first is second or first == second``, which is how containers compare."""
     if first is second:
         return True
+    if _are_symbols(first, second):
+        return _equal_symbols(first, second)
     if _are_sequences(first, second):
         return len(first) == len(second) and _all_equal(zip(first, second, strict=True))
     if _are_dicts(first, second):
         is_alike = first.keys() == second.keys()
         return is_alike and _all_equal([(x, second[key]) for key, x in first.items()])
     return truth(first == second)
+
+
+def _are_symbols(first: Any, second: Any) -> bool:
+    """Whether one of two values is a text, or member of an enumeration, that the data choose."""
+    return any([type(x) is Tensor and x._weak is Symbol for x in (first, second)])
+
+
+def _equal_symbols(first: Any, second: Any) -> Any:
+    flags = [x._guard.flag for x in (first, second) if type(getattr(x, "_guard", None)) is Absent]
+    if not (is_symbol(first) and is_symbol(second)):
+        if flags and (first is None or second is None):
+            return negated(flags[0])
+        return False
+    trace = require_trace("a comparison")
+    codes = [Tensor(trace, value_of(x, kind_among(x))) for x in (first, second)]
+    result = weak(np.equal(*codes), bool)
+    for flag in flags[:1]:
+        result = both(flag, lambda result=result: result)
+    for flag in flags[1:]:  # both are None, or neither
+        both_none = both(negated(flags[0]), lambda flag=flag: negated(flag))
+        result = either(both_none, lambda flag=flag, result=result: both(flag, lambda: result))
+    return result
+
+
+Coded.equal = staticmethod(equal)
 
 
 def _all_equal(pairs: Iterable[tuple[Any, Any]]) -> Any:
@@ -170,6 +198,11 @@ def compare(symbol: str, first: Any, second: Any) -> Any:
     if is_keyed(first) or is_keyed(second):
         return ON_CONTENTS["compare"](symbol, first, second)
     is_equality = symbol in ("==", "!=")
+    if is_equality and _are_symbols(first, second):
+        same = equal(first, second)
+        return same if symbol == "==" else negated(same)
+    if _are_symbols(first, second):
+        raise CODED.refusal()
     if is_equality and (concerns(first) or concerns(second)):
         same = ON_CONTENTS["equal"](first, second)
         return same if symbol == "==" else negated(same)
@@ -228,13 +261,18 @@ def choose(condition: Any, first: Any, second: Any, name: str = "the result") ->
         return first if condition else second
     if first is second:
         return first
-    kinds = kind_of(_held(first)), kind_of(_held(second))
+    if is_symbol(first) and is_symbol(second):
+        if type(first) is type(second) is not Tensor and first == second:
+            return first
+        kinds = kind_among(first), kind_among(second)
+    else:
+        kinds = kind_of(_held(first)), kind_of(_held(second))
     if kinds[0] is not None and kinds[1] is not None:
         kind = widened(join_kinds(name, kinds[0], kinds[1], _SIDES), (first, second))
         operands = [value_of(_held(x), kind) for x in (first, second)]
         trace = require_trace("a choice")
         (value,) = trace.record(where, (read(condition), *operands), {})
-        result = Tensor(trace, value, None, kind.weak)
+        result = guarded(Tensor(trace, value, None, kind.weak))
         if result.shape:  # it is written to, or one of them is
             return one_of(result, [settle(second), settle(first)], condition, name)
         if kind.mixed is None:

@@ -154,3 +154,15 @@ def give_way(trace: Trace, value: Value, dtype: np.dtype) -> Value:
         message = f"Python integer out of bounds for {dtype}{at(here())}"
         value = trace.checked(value, ok, "OverflowError", message)
     return trace.record(cast, (value,), {"dtype": dtype})[0]
+
+
+def small_enough(value: Value) -> Value:
+    """Return numbers of uint64, of which it is checked that int64 holds them."""
+    trace, most = require_trace("a variable"), np.iinfo(WEAK_DTYPES[int]).max
+    operands = value, trace.scalar(most, value.type.dtype)
+    (ok,) = trace.record(elementwise(np.less_equal), operands, {"dtype": None})
+    message = (
+        f"an integer of uint64 that may be one of int64, too, as the data decide{at(here())}, is "
+        f"above {most}. Give both branches one dtype"
+    )
+    return trace.checked(value, ok, "CutOffError", message)

@@ -165,6 +165,15 @@ def _equal_to_anything(ufunc: np.ufunc, answer: bool) -> Callable[[Tensor, Any],
 
     def operator(self: Tensor, other: Any) -> Any:
         if self._guard is not None or (type(other) is Tensor and other._guard is not None):
+            for guard in (self._guard, getattr(other, "_guard", None)):
+                guard = getattr(guard, "beneath", None) or guard
+                if hasattr(guard, "equal"):  # of what no number is
+                    same = guard.equal(self, other)
+                    if answer:
+                        same = (
+                            weak(np.logical_not(same), bool) if type(same) is Tensor else not same
+                        )
+                    return same
             found = _equal_to_none(self, other, answer, compare)
             if found is not None:
                 return found

@@ -1,0 +1,258 @@
+"""Texts and members of enumerations that data choose: states of machines, kinds, keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise.errors import ConcretizationError, ControlFlowError, UnsupportedError
+from support.backends import backend
+
+X = np.random.default_rng(0).normal(size=(40, 4))
+
+
+class State(Enum):
+    A = 1
+    B = 2
+
+
+@dataclass
+class Device:
+    mode: str = "off"
+    count: int = 0
+
+
+def chosen(x):
+    s = "a" if x[0] > 0 else "b"
+    return 1.0 if s == "a" else 2.0
+
+
+def machine(x):
+    s, t = "idle", 0
+    for v in x:
+        if s == "idle":
+            if v > 0:
+                s, t = "armed", 1
+        elif s == "armed":
+            t += 1
+            if t > 2:
+                s = "fire"
+        else:
+            s = "idle"
+    return t, s == "fire", s == "idle"
+
+
+def until_done(x):
+    i, s = 0, "a"
+    while i < 4 and s != "done":
+        if x[i] > 1:
+            s = "done"
+        elif x[i] > 0:
+            s = "b"
+        i += 1
+    return i, s == "done", s in ("a", "b"), s not in ("a",)
+
+
+def members(x):
+    s = State.A
+    for v in x:
+        if s == State.A and v > 0:
+            s = State.B
+        elif s is State.B:
+            s = State.A
+    return s is State.A, s is not State.B, s == State.B
+
+
+def matched(x):
+    s = State.A
+    if x[0] > 0:
+        s = State.B
+    match s:
+        case State.A:
+            return 1.0
+        case State.B:
+            return 2.0
+
+
+def returned_by_a_helper(x):
+    def kind(v):
+        if v < 0:
+            return "neg"
+        if v > 1:
+            return "big"
+        return "mid"
+
+    weights = {"neg": -1.0, "mid": 0.5, "big": 2.0}
+    return sum(weights[kind(v)] for v in x)
+
+
+def counted(x):
+    counts = {"neg": 0, "mid": 0, "big": 0}
+    for v in x:
+        counts["neg" if v < 0 else "big" if v > 1 else "mid"] += 1
+    return counts["neg"], counts["big"], max(counts.values())
+
+
+def two_of_them(x):
+    s, t = "a" if x[0] > 0 else "b", "a" if x[1] > 0 else "b"
+    return s == t, s != t, [s, "a"] == ["a", "a"], (s, 1.0) == ("b", 1.0)
+
+
+def or_none(x):
+    s = None
+    for v in x:
+        if v > 1:
+            s = "hi"
+        elif v < -1:
+            s = "lo"
+    return s is None, s == "hi", s is not None, 0.0 if s is None else (1.0 if s == "hi" else 2.0)
+
+
+def best_name(x):
+    best, least = None, np.inf
+    for name, v in (("p", x[0]), ("q", x[1]), ("r", x[2])):
+        if v < least:
+            least, best = v, name
+    return {"p": 1, "q": 2, "r": 3}[best]
+
+
+def attribute(x):
+    d = Device()
+    for v in x:
+        if d.mode == "off" and v > 0:
+            d.mode = "on"
+            d.count += 1
+        elif v < 0:
+            d.mode = "off"
+    return d.count, d.mode == "on"
+
+
+def by_index(x):
+    names = ["a", "b", "c"]
+    s = names[int(x[:3].argmax())]
+    return names.index(s), s == "b"
+
+
+def arrays_by_name(x):
+    s = "lo"
+    if x[0] > 0:
+        s = "hi"
+    return {"lo": x * 2, "hi": x * 3}[s], {"lo": 1.0}.get(s, 5.0)
+
+
+def by_bytes(x):
+    return (b"x" if x[0] > 0 else b"y") == b"x"
+
+
+def constant_all_the_same(x):
+    mode, total = "fast", 0.0
+    for v in x:
+        if v > 0:
+            mode = "fast"
+        total += {"fast": 1.0, "slow": 2.0}[mode]
+    return total, len(mode)
+
+
+def compared_to_others(x):
+    s = "a" if x[0] > 0 else "b"
+    return s == 1, s != 1.0, s == State.A, s == "c", s is None
+
+
+FOLLOWED = [
+    chosen, machine, until_done, members, matched, returned_by_a_helper, counted, two_of_them,
+    or_none, best_name, attribute, by_index, arrays_by_name, by_bytes, constant_all_the_same,
+    compared_to_others,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["interpret", "native"])
+@pytest.mark.parametrize("f", FOLLOWED)
+def test_they_are_compared_and_looked_up(f, name):
+    wanted = [f(x) for x in X]
+    rows = list(zip(*wanted, strict=True)) if isinstance(wanted[0], tuple) else [tuple(wanted)]
+    with backend(name):
+        found = lw.vmap(f)(X)
+        for one, other in zip(found if isinstance(found, tuple) else (found,), rows, strict=True):
+            np.testing.assert_array_equal(one, np.array(other))
+            assert np.asarray(one).dtype == np.array(other).dtype
+        single = lw.function(f)(X[0])
+        assert repr(single) == repr(f(X[0]))
+
+
+def test_maps_within_maps_and_derivatives():
+    def f(x):
+        s = "lin" if x[0] > 0 else "sq"
+        inner = lw.vmap(lambda v: v * 2 if s == "lin" else v * v)(x)
+        return inner.sum()
+
+    found = lw.vmap(lw.grad(f))(X)
+    np.testing.assert_allclose(found, np.where(X[:, :1] > 0, 2.0, 2 * X))
+
+
+def test_a_missing_entry_is_a_key_error():
+    with pytest.raises(KeyError):
+        lw.vmap(lambda x: {"lo": 1.0}["lo" if x[0] > 0 else "hi"])(X)
+
+
+def added(x):
+    return len(("a" if x[0] > 0 else "b") + "c")
+
+
+def ordered(x):
+    return ("a" if x[0] > 0 else "b") < "b"
+
+
+def asked_for_its_class(x):
+    return isinstance("a" if x[0] > 0 else "b", str)
+
+
+def true_or_false(x):
+    return 1.0 if ("a" if x[0] > 0 else "") else 2.0
+
+
+def value_of_a_member(x):
+    return (State.A if x[0] > 0 else State.B).value
+
+
+def formatted(x):
+    return float(f"{'1' if x[0] > 0 else '2'}.5")
+
+
+def a_number_or_a_text(x):
+    return (1 if x[0] > 0 else "no") == 1
+
+
+def by_a_function(x):
+    return {"add": np.add, "mul": np.multiply}["add" if x[0] > 0 else "mul"](x[1], x[2])
+
+
+def a_new_entry(x):
+    d = {"a": 1.0}
+    d["a" if x[0] > 0 else "b"] = 2.0
+    return len(d)
+
+
+REFUSED = [
+    added, ordered, asked_for_its_class, true_or_false, value_of_a_member, formatted,
+    a_number_or_a_text, by_a_function, a_new_entry,
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+@pytest.mark.parametrize("f", REFUSED)
+def test_for_all_else_the_plain_loop_runs(f, monkeypatch):
+    raised = (UnsupportedError, ControlFlowError, ConcretizationError, TypeError, AttributeError)
+    with pytest.raises(raised):
+        lw.vmap(f)(X)
+    monkeypatch.setenv("LANEWISE_STRICT", "0")
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+    np.testing.assert_array_equal(lw.vmap(f)(X), [f(x) for x in X])
+
+
+def test_texts_do_not_come_back():
+    with pytest.raises(UnsupportedError, match="a text or a member of an enumeration"):
+        lw.vmap(lambda x: "a" if x[0] > 0 else "b")(X)
