@@ -159,6 +159,10 @@ def _equal_to_none(
     return weak(result, bool) if found._weak is bool else result
 
 
+def _negated(x: Any) -> Any:
+    return weak(np.logical_not(x), bool) if type(x) is Tensor else not x
+
+
 def _equal_to_anything(ufunc: np.ufunc, answer: bool) -> Callable[[Tensor, Any], Any]:
     """``t == None`` and ``t == "text"`` are plain answers for every element, as in NumPy."""
     compare = ufuncs.binary_operator(ufunc)
@@ -167,13 +171,9 @@ def _equal_to_anything(ufunc: np.ufunc, answer: bool) -> Callable[[Tensor, Any],
         if self._guard is not None or (type(other) is Tensor and other._guard is not None):
             for guard in (self._guard, getattr(other, "_guard", None)):
                 guard = getattr(guard, "beneath", None) or guard
-                if hasattr(guard, "equal"):  # of what no number is
+                if hasattr(guard, "equal"):  # a code, which is no number
                     same = guard.equal(self, other)
-                    if answer:
-                        same = (
-                            weak(np.logical_not(same), bool) if type(same) is Tensor else not same
-                        )
-                    return same
+                    return _negated(same) if answer else same
             found = _equal_to_none(self, other, answer, compare)
             if found is not None:
                 return found
