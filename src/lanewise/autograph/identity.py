@@ -15,8 +15,7 @@ import numpy as np
 from lanewise.autograph.calls import replaces
 from lanewise.autograph.optional import apart_from_none, may_be_missing
 from lanewise.autograph.state import bare
-from lanewise.autograph.symbols import Symbol
-from lanewise.autograph.values import both, either, equal, negated
+from lanewise.autograph.values import are_symbols, both, either, equal, negated
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
@@ -45,7 +44,7 @@ def is_(first: Any, second: Any) -> Any:
     """
     if first is second:
         return True
-    if Symbol in (getattr(first, "_weak", None), getattr(second, "_weak", None)):
+    if are_symbols(first, second):
         return equal(first, second)
     if may_be_missing(first) or may_be_missing(second):
         (one, x), (other, y) = apart_from_none(first), apart_from_none(second)

@@ -124,7 +124,7 @@ def equal(first: Any, second: Any) -> Any:
     """Return ``first is second or first == second``, which is how containers compare."""
     if first is second:
         return True
-    if _are_symbols(first, second):
+    if are_symbols(first, second):
         return _equal_symbols(first, second)
     if _are_sequences(first, second):
         return len(first) == len(second) and _all_equal(zip(first, second, strict=True))
@@ -134,13 +134,14 @@ def equal(first: Any, second: Any) -> Any:
     return truth(first == second)
 
 
-def _are_symbols(first: Any, second: Any) -> bool:
+def are_symbols(first: Any, second: Any) -> bool:
     """Whether one of two values is a text, or member of an enumeration, that the data choose."""
     return any([type(x) is Tensor and x._weak is Symbol for x in (first, second)])
 
 
 def _equal_symbols(first: Any, second: Any) -> Any:
-    flags = [x._guard.flag for x in (first, second) if type(getattr(x, "_guard", None)) is Absent]
+    tensors = [x for x in (first, second) if type(x) is Tensor]
+    flags = [x._guard.flag for x in tensors if type(x._guard) is Absent]
     if not (is_symbol(first) and is_symbol(second)):
         if flags and (first is None or second is None):
             return negated(flags[0])
@@ -198,10 +199,10 @@ def compare(symbol: str, first: Any, second: Any) -> Any:
     if is_keyed(first) or is_keyed(second):
         return ON_CONTENTS["compare"](symbol, first, second)
     is_equality = symbol in ("==", "!=")
-    if is_equality and _are_symbols(first, second):
+    if is_equality and are_symbols(first, second):
         same = equal(first, second)
         return same if symbol == "==" else negated(same)
-    if _are_symbols(first, second):
+    if are_symbols(first, second):
         raise CODED.refusal()
     if is_equality and (concerns(first) or concerns(second)):
         same = ON_CONTENTS["equal"](first, second)

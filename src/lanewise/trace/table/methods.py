@@ -169,7 +169,8 @@ def _equal_to_anything(ufunc: np.ufunc, answer: bool) -> Callable[[Tensor, Any],
 
     def operator(self: Tensor, other: Any) -> Any:
         if self._guard is not None or (type(other) is Tensor and other._guard is not None):
-            for guard in (self._guard, getattr(other, "_guard", None)):
+            for x in (self, other):
+                guard = x._guard if type(x) is Tensor else None
                 guard = getattr(guard, "beneath", None) or guard
                 if hasattr(guard, "equal"):  # a code, which is no number
                     same = guard.equal(self, other)
