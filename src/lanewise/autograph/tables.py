@@ -243,7 +243,8 @@ def _entry(mapping: Mapping[Any, Any], key: Any) -> tuple[Any, Tensor]:
         keys = [own for own in mapping if type(own) in WEAK_DTYPES or isinstance(own, np.number)]
         same = as_tensor(np.array(keys)) == tensor if keys else None
     if tensor is None or tensor.ndim or same is None:
-        refuse("a dict", "but has no such keys. Use if and elif")
+        what = "texts" if tensor is not None and is_symbol(tensor) else "numbers"
+        refuse("a dict", f"but has no {what} among its keys. Use if and elif")
     entry = Table([mapping[own] for own in keys], "a dict").at(np.argmax(same))
     return entry, np.any(same)
 
