@@ -12,7 +12,6 @@ from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.numbers import vecs
 from lanewise.codegen.rows import fits
-from lanewise.codegen.rules import _digit, _groups
 from lanewise.codegen.sizes import (
     Counted,
     computed,
@@ -24,6 +23,7 @@ from lanewise.codegen.sizes import (
     room,
 )
 from lanewise.codegen.vector import Vec
+from lanewise.codegen.views import _digit, _groups
 from lanewise.ir.dims import Dim, dim_max, dim_min
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.types import array_type
@@ -169,15 +169,15 @@ def test_an_index_of_several_is_known_from_their_place():
 
 
 VIEWS = {
-    "reshaped": (lambda k, a: k.reshaped(a, (3, 2)), lambda a: a.reshape(3, 2)),
-    "flat": (lambda k, a: k.reshaped(a, (6,)), lambda a: a.reshape(6)),
+    "reshaped": (lambda k, a: k.views.reshaped(a, (3, 2)), lambda a: a.reshape(3, 2)),
+    "flat": (lambda k, a: k.views.reshaped(a, (6,)), lambda a: a.reshape(6)),
     "transposed": (lambda k, a: k.view(a, (3, 2), lambda i, j: (j, i)), lambda a: a.T),
     "concatenated": (
-        lambda k, a: k.concatenated(array_type(FLOAT, (4, 3)), [a, a], 0),
+        lambda k, a: k.views.concatenated(array_type(FLOAT, (4, 3)), [a, a], 0),
         lambda a: np.concatenate([a, a]),
     ),
     "padded": (
-        lambda k, a: k.padded(array_type(FLOAT, (4, 4)), a, k.e.constant("f64", 9.0), (1, 0)),
+        lambda k, a: k.views.padded(array_type(FLOAT, (4, 4)), a, k.e.constant("f64", 9.0), (1, 0)),
         lambda a: np.pad(a, ((1, 1), (0, 1)), constant_values=9.0),
     ),
 }

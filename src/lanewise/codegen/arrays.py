@@ -80,9 +80,18 @@ class Array:
     def ndim(self) -> int:
         return len(self.shape)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is an operand of the kernel that all examples read alike."""
+        return False
+
     def at(self, *index: Index) -> Number:
         """Return the element at an index."""
         raise NotImplementedError
+
+    def transposed_at(self, axes: Sequence[int], index: Sequence[Index]) -> Number:
+        """Return the element at an index of it with its axes in another order."""
+        return self.at(*[index[axes.index(axis)] for axis in range(len(axes))])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.dtype}{list(self.shape)}>"
@@ -157,8 +166,20 @@ class Lazy(Array):
         self.buffers = frozenset().union(*[x.buffers for x in of])
         self.is_ready = ready and all([x.is_ready for x in of])
 
+    @property
+    def is_shared(self) -> bool:
+        return self.is_ready and all([part.is_shared for part in self.of])
+
     def at(self, *index: Index) -> Number:
         return self._at(*index)
+
+
+def filled(x: Array, number: Any) -> Within | None:
+    """Return between which ends an array may be other than a number, if that is known."""
+    known = x.within if isinstance(x, Lazy) else None
+    if known is None or number is None:
+        return None
+    return known if all([part.value == number for part in vecs(known.fill)]) else None
 
 
 @dataclass(eq=False, slots=True)
@@ -310,6 +331,10 @@ class Given(Array):
 
     def __post_init__(self) -> None:
         self.varies = any([isinstance(i, Vec) and i.varying for i in self.lead])
+
+    @property
+    def is_shared(self) -> bool:
+        return not self.lead
 
     def offset(self, *index: Index) -> Index:
         indices = [as_index(self.k.e, i) if isinstance(i, int) and i else i for i in self.lead]

@@ -21,8 +21,8 @@ from lanewise.codegen.arrays import Array, Elements, Given, Stored
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.loops import TURNS
+from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import convert, is_supported, kinds_of, vecs
-from lanewise.codegen.rules import Rules
 from lanewise.codegen.sizes import varies
 from lanewise.codegen.vector import Vec
 from lanewise.ir.dims import DimLike, product
@@ -46,7 +46,7 @@ class Placed:
     strides: tuple[Index, ...]
 
 
-def placed(k: Rules, x: Array, dtype: np.dtype) -> Placed:
+def placed(k: Lowering, x: Array, dtype: np.dtype) -> Placed:
     """Return where an array of a dtype has its numbers as NumPy has them, so that C may read them.
 
     That is where they are, if they lie so, and else local memory that they are written to: a row of
@@ -57,7 +57,7 @@ def placed(k: Rules, x: Array, dtype: np.dtype) -> Placed:
     is_beside = isinstance(x, Stored) and x.buffer.beside == len(kinds_of(dtype))
     if x.dtype != dtype or not is_beside:
         wide = k.in_lanes and (x.varies or not isinstance(x, Elements))
-        x = k.materialized(k.converted(x, dtype), wide, beside=True)
+        x = k.materialized(k.views.converted(x, dtype), wide, beside=True)
     assert isinstance(x, Stored)
     lane = dtype.itemsize if x.buffer.wide else 0
     step = dtype.itemsize * (k.e.lanes if x.buffer.wide else 1)
@@ -73,80 +73,7 @@ def _as_it_lies(x: Given) -> Placed | None:
     return None if is_anywhere else Placed(x.pointer, start, 0, strides)
 
 
-def gufunc_call(
-    k: Rules,
-    types: Sequence[Any],
-    fns: Sequence[Any],
-    dtypes: Sequence[np.dtype],
-    operands: Sequence[Array],
-    axes: Sequence[tuple[int, ...]] | None,
-    nanoseconds: float,
-    *,
-    which: Vec | None = None,
-    fails: bool = False,
-    is_locked: bool = False,
-) -> list[Array]:
-    """Return the results of a generalized ufunc, whose loop is called for each example.
-
-    Parameters
-    ----------
-    types
-        Those of the results: the loop's own are converted.
-    fns
-        The function; or two of them, of which the second is called where `which` holds.
-    dtypes
-        Those of the loop, for operands and results.
-    axes
-        Which axes of each operand, and of each result, are core dimensions, in their order; None
-        for the last ones. The others broadcast.
-    nanoseconds
-        What it takes for an example, about.
-    fails
-        Whether it gives NaN first where NumPy raises.
-    is_locked
-        Whether it is called under Python's lock, and may raise.
-    """
-    inputs, outputs = parse_signature(fns[0].signature)
-    cores = (*inputs, *outputs)
-    arrays = [*[x.shape for x in operands], *[type_.shape for type_ in types]]
-    loops = [_known(k, fn, dtypes, arrays) for fn in fns]
-    if axes is None:
-        own = zip(cores, arrays, strict=True)
-        axes = [tuple(range(len(shape) - len(names), len(shape))) for names, shape in own]
-    sizes: dict[str, DimLike] = {}
-    for names, shape, own in zip(cores, arrays, axes, strict=True):
-        for name, axis in zip(names, own, strict=True):
-            sizes.setdefault(name, shape[axis])
-    given = [placed(k, x, dtype) for x, dtype in zip(operands, dtypes, strict=False)]
-    made = [
-        _room(k, dtype, type_, target)
-        for dtype, type_, target in zip(dtypes[len(operands) :], types, k.places, strict=True)
-    ]
-    given += [placed(k, x, x.dtype) for x in made]
-    lead = [axis for axis in range(len(types[0].shape)) if axis not in axes[len(operands)]]
-    outer = [types[0].shape[axis] for axis in lead]
-    rows = [_lead(x, shape, own, outer) for x, shape, own in zip(given, arrays, axes, strict=True)]
-    core = [x.strides[axis] for x, own in zip(given, axes, strict=True) for axis in own]
-    call = _Call(k, loops, which, [x.pointer for x in given], [*sizes.values()], core, is_locked)
-    # The last loop is the function's own, but where its turns are the lanes.
-    inner = [] if k.in_lanes else outer[-1:]
-    for index in k.indices(outer[: len(outer) - len(inner)], unroll=False):
-        starts = [
-            plus(x.start, linear(index, row[: len(index)]))
-            for x, row in zip(given, rows, strict=True)
-        ]
-        if k.in_lanes:
-            call.in_lanes(starts, [x.lane for x in given])
-        else:
-            call.once(starts, product(inner), [row[-1] if inner else 0 for row in rows])
-    call.close()
-    k.poll(_turns(k, nanoseconds))
-    if fails:
-        _fail_where_nan(k, made[0], lead)
-    return [k.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]
-
-
-def _room(k: Rules, dtype: np.dtype, type_: Any, target: Given | None) -> Stored | Given:
+def _room(k: Lowering, dtype: np.dtype, type_: Any, target: Given | None) -> Stored | Given:
     """Return memory for a result: where it belongs, if it is only given to whoever runs the kernel.
 
     Nothing is written there but by active lanes.
@@ -170,48 +97,8 @@ def _lead(
     return [*[0] * missing, *found]
 
 
-def ufunc_call(
-    k: Rules,
-    types: Sequence[Any],
-    fn: Any,
-    dtypes: Sequence[np.dtype],
-    parts: Sequence[Callable[..., Any]],
-    nanoseconds: float,
-    *,
-    is_locked: bool = False,
-) -> list[Array]:
-    """Return the results of a ufunc, whose loop is called for all elements at once.
-
-    For each operand `parts` has what reads it at an index of the results. The `nanoseconds` are
-    those of an element, all else is as for `gufunc_call`.
-    """
-    shape = types[0].shape
-    loop = _known(k, fn, dtypes, [shape])
-    rows = [
-        k.lazy(dtype, shape, lambda *i, part=part, dtype=dtype: convert(part(*i), dtype))
-        for part, dtype in zip(parts, dtypes, strict=False)
-    ]
-    wide = k.in_lanes
-    if wide and k.is_small(shape):  # what is the same in all lanes stays so
-        rows = [k.elements(x.dtype, shape, k.items(x)) for x in rows]
-        wide = any([x.varies for x in rows])
-    given = [k.materialized(x, wide, beside=True) for x in rows]
-    made = [k.local(dtype, shape, wide, beside=True) for dtype in dtypes[len(parts) :]]
-    places = [*given, *made]
-    count = k.index(product(shape))
-    call = _Call(k, [loop], None, [x.buffer.pointers[0] for x in places], [], [], is_locked)
-    sizes = [x.dtype.itemsize for x in places]
-    if wide:
-        call.elements_in_lanes(sizes, count)
-    else:
-        call.once([0] * len(places), count, sizes)
-    call.close()
-    k.poll(_turns(k, nanoseconds * usual(shape)))
-    return [k.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]
-
-
 def _known(
-    k: Rules, fn: Any, dtypes: Sequence[np.dtype], shapes: Sequence[Sequence[DimLike]]
+    k: Lowering, fn: Any, dtypes: Sequence[np.dtype], shapes: Sequence[Sequence[DimLike]]
 ) -> str:
     """Return the name of a loop for arrays of these shapes, or leave it to NumPy."""
     name = ufunc_loops.loop_of(fn, tuple(dtypes))
@@ -223,13 +110,13 @@ def _known(
     return name
 
 
-def _turns(k: Rules, nanoseconds: float) -> int:
+def _turns(k: Lowering, nanoseconds: float) -> int:
     """Return how many turns of a loop a call counts as, where it is asked whether to stop."""
     each = k.e.lanes if k.in_lanes else 1
     return min(max(int(TURNS * nanoseconds * each / _PATIENCE), 1), TURNS)
 
 
-def _fail_where_nan(k: Rules, x: Array, lead: Sequence[int]) -> None:
+def _fail_where_nan(k: Lowering, x: Array, lead: Sequence[int]) -> None:
     """End the run where the first number of a result is NaN, as it is where LAPACK failed."""
 
     def check(*index: Index) -> None:
@@ -249,7 +136,7 @@ class _Call:
 
     def __init__(
         self,
-        k: Rules,
+        k: Lowering,
         loops: Sequence[str],
         which: Vec | None,
         pointers: Sequence[str],
@@ -360,3 +247,127 @@ def _each_run(bits: Vec, lane: int, run: Callable[[Index, Index], None]) -> None
         left.set(bits & (bits + (bits & -bits)))  # what is carried clears the lowest run
 
     e.repeat(lambda: left.get().ne(0), turn)
+
+
+class Calls:
+    """Calls of C loops; a part of the builder."""
+
+    def __init__(self, k: Lowering) -> None:
+        self.k = k
+
+    def gufunc(
+        self,
+        types: Sequence[Any],
+        fns: Sequence[Any],
+        dtypes: Sequence[np.dtype],
+        operands: Sequence[Array],
+        axes: Sequence[tuple[int, ...]] | None,
+        nanoseconds: float,
+        *,
+        which: Vec | None = None,
+        fails: bool = False,
+        is_locked: bool = False,
+    ) -> list[Array]:
+        """Return the results of a generalized ufunc, whose loop is called for each example.
+
+        Parameters
+        ----------
+        types
+            Those of the results: the loop's own are converted.
+        fns
+            The function; or two of them, of which the second is called where `which` holds.
+        dtypes
+            Those of the loop, for operands and results.
+        axes
+            Which axes of each operand, and of each result, are core dimensions, in their order;
+            None for the last ones. The others broadcast.
+        nanoseconds
+            What it takes for an example, about.
+        fails
+            Whether it gives NaN first where NumPy raises.
+        is_locked
+            Whether it is called under Python's lock, and may raise.
+        """
+        k = self.k
+        inputs, outputs = parse_signature(fns[0].signature)
+        cores = (*inputs, *outputs)
+        arrays = [*[x.shape for x in operands], *[type_.shape for type_ in types]]
+        loops = [_known(k, fn, dtypes, arrays) for fn in fns]
+        if axes is None:
+            own = zip(cores, arrays, strict=True)
+            axes = [tuple(range(len(shape) - len(names), len(shape))) for names, shape in own]
+        sizes: dict[str, DimLike] = {}
+        for names, shape, own in zip(cores, arrays, axes, strict=True):
+            for name, axis in zip(names, own, strict=True):
+                sizes.setdefault(name, shape[axis])
+        given = [placed(k, x, dtype) for x, dtype in zip(operands, dtypes, strict=False)]
+        made = [
+            _room(k, dtype, type_, target)
+            for dtype, type_, target in zip(dtypes[len(operands) :], types, k.places, strict=True)
+        ]
+        given += [placed(k, x, x.dtype) for x in made]
+        lead = [axis for axis in range(len(types[0].shape)) if axis not in axes[len(operands)]]
+        outer = [types[0].shape[axis] for axis in lead]
+        rows = [
+            _lead(x, shape, own, outer) for x, shape, own in zip(given, arrays, axes, strict=True)
+        ]
+        core = [x.strides[axis] for x, own in zip(given, axes, strict=True) for axis in own]
+        call = _Call(
+            k, loops, which, [x.pointer for x in given], [*sizes.values()], core, is_locked
+        )
+        # The last loop is the function's own, but where its turns are the lanes.
+        inner = [] if k.in_lanes else outer[-1:]
+        for index in k.indices(outer[: len(outer) - len(inner)], unroll=False):
+            starts = [
+                plus(x.start, linear(index, row[: len(index)]))
+                for x, row in zip(given, rows, strict=True)
+            ]
+            if k.in_lanes:
+                call.in_lanes(starts, [x.lane for x in given])
+            else:
+                call.once(starts, product(inner), [row[-1] if inner else 0 for row in rows])
+        call.close()
+        k.poll(_turns(k, nanoseconds))
+        if fails:
+            _fail_where_nan(k, made[0], lead)
+        return [k.views.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]
+
+    def ufunc(
+        self,
+        types: Sequence[Any],
+        fn: Any,
+        dtypes: Sequence[np.dtype],
+        parts: Sequence[Callable[..., Any]],
+        nanoseconds: float,
+        *,
+        is_locked: bool = False,
+    ) -> list[Array]:
+        """Return the results of a ufunc, whose loop is called for all elements at once.
+
+        For each operand `parts` has what reads it at an index of the results. The `nanoseconds` are
+        those of an element, all else is as for `gufunc`.
+        """
+        k = self.k
+        shape = types[0].shape
+        loop = _known(k, fn, dtypes, [shape])
+        rows = [
+            k.lazy(dtype, shape, lambda *i, part=part, dtype=dtype: convert(part(*i), dtype))
+            for part, dtype in zip(parts, dtypes, strict=False)
+        ]
+        wide = k.in_lanes
+        if wide and k.is_small(shape):  # what is the same in all lanes stays so
+            rows = [k.elements(x.dtype, shape, k.items(x)) for x in rows]
+            wide = any([x.varies for x in rows])
+        given = [k.materialized(x, wide, beside=True) for x in rows]
+        made = [k.local(dtype, shape, wide, beside=True) for dtype in dtypes[len(parts) :]]
+        places = [*given, *made]
+        count = k.index(product(shape))
+        call = _Call(k, [loop], None, [x.buffer.pointers[0] for x in places], [], [], is_locked)
+        sizes = [x.dtype.itemsize for x in places]
+        if wide:
+            call.elements_in_lanes(sizes, count)
+        else:
+            call.once([0] * len(places), count, sizes)
+        call.close()
+        k.poll(_turns(k, nanoseconds * usual(shape)))
+        return [k.views.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]

@@ -7,8 +7,10 @@ results. It computes with Python: numbers are Vecs, ``for i in k.range(n)`` writ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,15 +18,15 @@ import numpy as np
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Index
 from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Heap, Lazy, Shape, Stored
-from lanewise.codegen.elementwise.ufuncs import lookup
+from lanewise.codegen.elementwise.ufuncs import Function, lookup
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.loops import FAR, NOWHERE, UNROLLED, Ends, Loops
 from lanewise.codegen.memory import Memory
-from lanewise.codegen.numbers import Number, choose, convert, kinds_of, vecs
-from lanewise.codegen.sizes import Counted, is_long, is_unknown, room
-from lanewise.codegen.vector import Vec, is_within, known_span
-from lanewise.ir.dims import Dim, DimLike, most_of, product, symbols
+from lanewise.codegen.numbers import Complex, Number, choose, convert, kinds_of, vecs
+from lanewise.codegen.sizes import Counted, is_empty, is_long, is_unknown, room
+from lanewise.codegen.vector import Vec, is_within, known_span, select
+from lanewise.ir.dims import Dim, DimLike, most_of, never_below, product, symbols
 from lanewise.ops.elementwise import loop_dtypes
 
 #: Through so many operations an element is computed where it is read; what lies behind is kept.
@@ -36,8 +38,38 @@ AGAIN = 16
 CHEAP = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A ufunc's loop as a function of numbers, which it converts to its dtypes."""
+
+    function: Function
+    dtypes: Sequence[np.dtype]
+    fail: Callable[[Vec], None]
+
+    @property
+    def fails(self) -> bool:
+        """Whether it may end the run."""
+        return self.function.fails
+
+    def __call__(self, *operands: Number) -> Any:
+        given = [convert(x, dtype) for x, dtype in zip(operands, self.dtypes, strict=True)]
+        return self.function(*given, **({"fail": self.fail} if self.fails else {}))
+
+
 class Lowering(Loops):
     """Writes one kernel."""
+
+    #: Its parts for whole algorithms, each a class that is described in its file.
+    functions: Any
+    views: Any
+    updates: Any
+    reductions: Any
+    products: Any
+    linalg: Any
+    orthogonal: Any
+    sorting: Any
+    calls: Any
+    list_arena: Any
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
@@ -50,9 +82,6 @@ class Lowering(Loops):
         #: Where results belong that nobody else reads: of values, and of the operation at hand.
         self.targets: dict[Any, Given] = {}
         self.places: list[Given | None] = []
-        #: Of Cholesky factors in registers, and of their transposes, their elements: "lower" or
-        #: "upper".
-        self.factors: dict[tuple[Number, ...], str] = {}
         #: Variables of the frame that hold memory of lists, to be given back.
         self.arenas: list[str] = []
         #: The first of the examples at hand.
@@ -75,18 +104,13 @@ class Lowering(Loops):
         """Whether NumPy would do the operation at hand for all examples in one call."""
         return self.is_outermost and not self.refills
 
-    @property
-    def is_one_by_one(self) -> bool:
-        """Whether the operation at hand runs for one example alone, and for all of them so."""
-        return self.has_batch and not self.in_lanes and self.is_batched
-
-    def is_shared(self, x: Array) -> bool:
-        """Return whether an array is an operand of the kernel that all examples read alike."""
-        if isinstance(x, Lazy):
-            return x.is_ready and all([self.is_shared(part) for part in x.of])
-        return isinstance(x, Given) and not x.lead
-
     # --- numbers ------------------------------------------------------------------------------
+
+    convert = staticmethod(convert)
+    truth = staticmethod(numbers.truth)
+    choose = staticmethod(choose)
+    parts = staticmethod(vecs)
+    joined = staticmethod(Complex)
 
     def constant(self, dtype: Any, value: Any) -> Number:
         return numbers.constant(self.e, np.dtype(dtype), value)
@@ -100,23 +124,13 @@ class Lowering(Loops):
         """Return whether a ufunc's loop has a native form."""
         return lookup(fn, loop) is not None
 
-    def loop(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> Callable[..., Any]:
-        """Return the function of numbers that a ufunc's loop is; it converts its operands."""
+    def loop(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> Loop:
+        """Return the function of numbers that a ufunc's loop is."""
         found = lookup(fn, loop)
         if found is None:
             names = ", ".join(map(str, loop[: fn.nin]))
             raise CannotCompile(f"{fn.__name__} of {names} has no native form")
-        given = loop[: fn.nin]
-        extra = {"fail": self.fail} if found.fails else {}
-
-        def call(*operands: Number) -> Any:
-            return found(*[convert(x, d) for x, d in zip(operands, given, strict=True)], **extra)
-
-        return call
-
-    def loop_fails(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> bool:
-        """Return whether a ufunc's loop may end the run."""
-        return getattr(lookup(fn, loop), "fails", False)
+        return Loop(found, loop[: fn.nin], self.fail)
 
     def fail(self, condition: Vec) -> None:
         """End the run if a condition holds in an active lane: an example fails."""
@@ -127,9 +141,41 @@ class Lowering(Loops):
         e.branch(e.any(condition), self.failed, on)
         e.begin(on)
 
+    def require(self, ok: Array) -> None:
+        """End the run if an element does not hold."""
+        if is_empty(ok.shape):
+            return
+        (found,) = self.fold(
+            ok.shape,
+            [self.e.constant("b", True)],
+            lambda i, known: [known & self.truth(ok.at(*i))],
+            lambda a, b: [a[0] & b[0]],
+        )
+        self.fail(~self.truth(found))
+
+    def place(self, index: Number, size: DimLike) -> Index:
+        """Return an index as NumPy takes it: negative from the end, checked to be in range."""
+        (number,) = vecs(index)
+        is_known = number.value is not None and isinstance(size, int)
+        if is_known and int(number.value) in range(-size, size):
+            return int(number.value) % size
+        found = number.to("i64")
+        span = known_span(found)
+        if is_within(span, 0, size):
+            return found
+        if is_within(span, -size, 0):
+            return found + self.index(size)
+        end = self.index(size)
+        if number.kind == "u64":
+            self.fail(found < 0)
+        elif number.kind[0] == "i" and (is_known or span is None or not never_below(span[0], 0)):
+            found = select(found < 0, found + end, found)  # of one that is outside, none known
+        self.fail(found.as_kind("u64") >= end.as_kind("u64"))
+        return found
+
     def define_size(self, size: Dim, number: Number, least: int, most: DimLike | None) -> None:
         """Take a number, less `least`, for what a symbol of shapes is from here on."""
-        (count,) = numbers.vecs(number)
+        (count,) = vecs(number)
         (name,) = symbols(size)
         count = count.to("i64")
         span, named = known_span(count), most_of(name)
@@ -175,6 +221,15 @@ class Lowering(Loops):
     def elements(self, dtype: np.dtype, shape: Sequence[int], items: list[Number]) -> Elements:
         """Return an array of numbers, in row-major order."""
         return Elements(dtype, tuple(shape), items, self._spilled)
+
+    def view(self, x: Array, shape: Sequence[int], source: Callable[..., Sequence[Index]]) -> Array:
+        """Return an array whose element at an index is that of `x` at ``source(*index)``."""
+        if x.may_fail and (is_unknown((*x.shape, *shape)) or math.prod(shape) < x.size):
+            x = self.ready(x)  # what is not read would not be checked
+        if isinstance(x, Elements) and self.is_small(shape):
+            items = [x.at(*source(*i)) for i in np.ndindex(*shape)]
+            return self.elements(x.dtype, shape, items)
+        return self.lazy(x.dtype, shape, lambda *i: x.at(*source(*i)), (x,), ready=True)
 
     def settled(self, x: Array, uses: int) -> Array:
         """Return an array in the form in which it is kept for `uses` later uses."""

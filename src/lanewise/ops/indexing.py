@@ -178,7 +178,7 @@ def _written(k: Any, axis: int, indices: Sequence[Any], writes: Sequence[tuple[A
         found = [k.place(p(*own), size) for p, size in zip(parts, sizes, strict=True)]
         return [*i[:axis], *found, *i[axis + rank :]]
 
-    return k.updated_together([k.write_of(*write) for write in writes], place, of=indices)
+    return k.updates.together(writes, place, of=indices)
 
 
 @op

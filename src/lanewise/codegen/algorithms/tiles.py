@@ -31,7 +31,6 @@ from lanewise.codegen.numbers import (
     of_vecs,
     vecs,
 )
-from lanewise.codegen.rules import Rules
 from lanewise.codegen.vector import Vec, select
 
 
@@ -156,7 +155,7 @@ class Tile:
 
 
 def stacked(
-    k: Rules,
+    k: Lowering,
     types: Sequence[Any],
     dtype: np.dtype,
     core: Callable[..., Iterable[Array]],
@@ -176,7 +175,7 @@ def stacked(
 
     def at(*index: Index) -> list[Array]:
         found = core(*[reader(x, index) for x in operands])
-        return [k.reshaped(x, shape) for x, shape in zip(found, shapes, strict=True)]
+        return [k.views.reshaped(x, shape) for x, shape in zip(found, shapes, strict=True)]
 
     if not lead:
         return at()
