@@ -10,6 +10,7 @@ from lanewise.codegen.addresses import Affine, as_index, linear, plus, size_of, 
 from lanewise.codegen.arrays import Elements, Given, Lazy, row_major
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.loops import Loops
 from lanewise.codegen.numbers import vecs
 from lanewise.codegen.rows import fits
 from lanewise.codegen.sizes import (
@@ -105,7 +106,7 @@ def test_neighbours_are_loaded_at_once(step, name):
     """Of rows of three numbers each, an element of each row is gathered."""
     e = emitter()
     index = Affine(e, e.constant("i64", 0), 1)
-    x = Given(Writing(e), FLOAT, (), "%x", (index,), (step,))
+    x = Given(Loops(e), FLOAT, (), "%x", (index,), (step,))
     assert x.varies and x.shape == ()
     vecs(x.at())
     assert name in e.finish("f", "void", [])
@@ -115,7 +116,7 @@ def test_rows_are_transposed_in_registers_where_they_are_short():
     e = emitter()
     k = Writing(e)
     index = Affine(e, e.constant("i64", 0), 1)
-    rows = [Given(k, FLOAT, (n,), "%x", (index,), (8 * n, 8)) for n in (1, 3, 400)]
+    rows = [Given(k.loops, FLOAT, (n,), "%x", (index,), (8 * n, 8)) for n in (1, 3, 400)]
     assert [fits(k, x) for x in rows] == [True, True, False]
 
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from lanewise.codegen.addresses import Index
 from lanewise.codegen.arrays import Array
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.elementwise.division import remainder_int
 from lanewise.codegen.elementwise.integer_ufuncs import raised
 from lanewise.codegen.elementwise.ufuncs import Function
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.mathlib import special
 from lanewise.codegen.numbers import Complex, Number, convert, dtype_of, kinds_of, vecs
 from lanewise.codegen.vector import Vec, select, span_of
@@ -35,15 +35,15 @@ def _size(x: Vec) -> Vec:
     return select(x < 0, -x, x).as_kind("u64")
 
 
-def _bit_length(k: Lowering, x: Vec) -> Vec:
+def _bit_length(k: Builder, x: Vec) -> Vec:
     return 64 - x.e.zeros("ctlz", _size(x))
 
 
-def _bit_count(k: Lowering, x: Vec) -> Vec:
+def _bit_count(k: Builder, x: Vec) -> Vec:
     return x.e.population(_size(x))
 
 
-def _isqrt(k: Lowering, x: Vec) -> Vec:
+def _isqrt(k: Builder, x: Vec) -> Vec:
     k.fail(x < 0)
     x = x.as_kind("u64")
     # The root of the float next to x is off by one at most.
@@ -52,7 +52,7 @@ def _isqrt(k: Lowering, x: Vec) -> Vec:
     return select((root + 1) * (root + 1) <= x, root + 1, root).as_kind("i64")
 
 
-def _factorial(k: Lowering, x: Vec) -> Vec:
+def _factorial(k: Builder, x: Vec) -> Vec:
     k.fail((x < 0) | (x > _LARGEST_FACTORIAL))
     found = x.e.constant("i64", 1)
     for factor in range(2, _LARGEST_FACTORIAL + 1):
@@ -60,19 +60,19 @@ def _factorial(k: Lowering, x: Vec) -> Vec:
     return found
 
 
-def _power_modulo(k: Lowering, base: Vec, exponent: Vec, modulus: Vec) -> Vec:
+def _power_modulo(k: Builder, base: Vec, exponent: Vec, modulus: Vec) -> Vec:
     """Return base ** exponent % modulus by repeated squaring, as long as 64 bits hold products."""
     k.fail((exponent < 0) | (modulus <= 0) | (modulus > SMALL_MODULUS))
 
     if k.mask is not None:  # of lanes that are not active none may take long
         exponent = select(k.mask, exponent, 0)
     rest = remainder_int(base, modulus)
-    with k.scope():
+    with k.loops.scope():
         found = raised(rest, exponent, lambda x, y: remainder_int(x * y, modulus))
     return select(modulus.eq(1), 0, found)
 
 
-def _fma(k: Lowering, x: Vec, y: Vec, z: Vec) -> Vec:
+def _fma(k: Builder, x: Vec, y: Vec, z: Vec) -> Vec:
     found = x.fma(y, z)
     is_infinite = found.abs().eq(math.inf)
     finite = (x.abs() < math.inf) & (y.abs() < math.inf) & (z.abs() < math.inf)
@@ -81,11 +81,11 @@ def _fma(k: Lowering, x: Vec, y: Vec, z: Vec) -> Vec:
     return found
 
 
-def _nextafter(k: Lowering, x: Vec, y: Vec) -> Vec:
+def _nextafter(k: Builder, x: Vec, y: Vec) -> Vec:
     return vecs(k.ufunc(np.nextafter, x, y))[0]
 
 
-def _ulp(k: Lowering, x: Vec) -> Vec:
+def _ulp(k: Builder, x: Vec) -> Vec:
     size = x.abs()
     up = _nextafter(k, size, x.e.constant("f64", math.inf))
     down = _nextafter(k, size, x.e.constant("f64", 0.0))
@@ -93,7 +93,7 @@ def _ulp(k: Lowering, x: Vec) -> Vec:
     return select(size.eq(math.inf), size, found)
 
 
-def _remainder(k: Lowering, x: Vec, y: Vec) -> Vec:
+def _remainder(k: Builder, x: Vec, y: Vec) -> Vec:
     """Return what is left of x by the multiple of y next to it, ties to even ones; exact."""
     k.fail((~x.isnan() & y.eq(0.0)) | (x.abs().eq(math.inf) & ~y.isnan()))
     size, step = x.abs(), y.abs()
@@ -124,7 +124,7 @@ PYTHONS: dict[tuple[str, int], tuple[Callable[..., Vec], np.dtype]] = {
 class Functions:
     """Functions of numbers that are no ufuncs; a part of the builder."""
 
-    def __init__(self, k: Lowering) -> None:
+    def __init__(self, k: Builder) -> None:
         self.k = k
 
     def python(self, type_: Any, operands: Sequence[Array], fn: str, rows: bool) -> Array:

@@ -17,13 +17,14 @@ import numpy as np
 
 from lanewise.codegen import ufunc_loops
 from lanewise.codegen.addresses import Affine, Index, address, as_index, linear, plus, times
-from lanewise.codegen.arrays import Array, Elements, Given, Stored
+from lanewise.codegen.arrays import Array, Elements, Given, Stored, items_of
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.loops import TURNS
-from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import convert, is_supported, kinds_of, vecs
 from lanewise.codegen.sizes import varies
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import Vec
 from lanewise.ir.dims import DimLike, product
 from lanewise.ops.contraction import parse_signature
@@ -46,7 +47,7 @@ class Placed:
     strides: tuple[Index, ...]
 
 
-def placed(k: Lowering, x: Array, dtype: np.dtype) -> Placed:
+def placed(k: Builder, x: Array, dtype: np.dtype) -> Placed:
     """Return where an array of a dtype has its numbers as NumPy has them, so that C may read them.
 
     That is where they are, if they lie so, and else local memory that they are written to: a row of
@@ -57,7 +58,7 @@ def placed(k: Lowering, x: Array, dtype: np.dtype) -> Placed:
     is_beside = isinstance(x, Stored) and x.buffer.beside == len(kinds_of(dtype))
     if x.dtype != dtype or not is_beside:
         wide = k.in_lanes and (x.varies or not isinstance(x, Elements))
-        x = k.materialized(k.views.converted(x, dtype), wide, beside=True)
+        x = k.storage.materialized(k.views.converted(x, dtype), wide, beside=True)
     assert isinstance(x, Stored)
     lane = dtype.itemsize if x.buffer.wide else 0
     step = dtype.itemsize * (k.e.lanes if x.buffer.wide else 1)
@@ -73,13 +74,13 @@ def _as_it_lies(x: Given) -> Placed | None:
     return None if is_anywhere else Placed(x.pointer, start, 0, strides)
 
 
-def _room(k: Lowering, dtype: np.dtype, type_: Any, target: Given | None) -> Stored | Given:
+def _room(k: Builder, dtype: np.dtype, type_: Any, target: Given | None) -> Stored | Given:
     """Return memory for a result: where it belongs, if it is only given to whoever runs the kernel.
 
     Nothing is written there but by active lanes.
     """
     if target is None or not dtype == type_.dtype == target.dtype or _as_it_lies(target) is None:
-        return k.local(dtype, type_.shape, beside=True)
+        return k.storage.local(dtype, type_.shape, beside=True)
     return target
 
 
@@ -98,7 +99,7 @@ def _lead(
 
 
 def _known(
-    k: Lowering, fn: Any, dtypes: Sequence[np.dtype], shapes: Sequence[Sequence[DimLike]]
+    k: Builder, fn: Any, dtypes: Sequence[np.dtype], shapes: Sequence[Sequence[DimLike]]
 ) -> str:
     """Return the name of a loop for arrays of these shapes, or leave it to NumPy."""
     name = ufunc_loops.loop_of(fn, tuple(dtypes))
@@ -110,13 +111,13 @@ def _known(
     return name
 
 
-def _turns(k: Lowering, nanoseconds: float) -> int:
+def _turns(k: Builder, nanoseconds: float) -> int:
     """Return how many turns of a loop a call counts as, where it is asked whether to stop."""
     each = k.e.lanes if k.in_lanes else 1
     return min(max(int(TURNS * nanoseconds * each / _PATIENCE), 1), TURNS)
 
 
-def _fail_where_nan(k: Lowering, x: Array, lead: Sequence[int]) -> None:
+def _fail_where_nan(k: Builder, x: Array, lead: Sequence[int]) -> None:
     """End the run where the first number of a result is NaN, as it is where LAPACK failed."""
 
     def check(*index: Index) -> None:
@@ -124,7 +125,7 @@ def _fail_where_nan(k: Lowering, x: Array, lead: Sequence[int]) -> None:
         first = x.at(*[places.get(axis, 0) for axis in range(x.ndim)])
         k.fail(vecs(first)[0].isnan())
 
-    k.each([x.shape[axis] for axis in lead], check, unroll=False)
+    k.loops.each([x.shape[axis] for axis in lead], check, unroll=False)
 
 
 class _Call:
@@ -136,7 +137,7 @@ class _Call:
 
     def __init__(
         self,
-        k: Lowering,
+        k: Builder,
         loops: Sequence[str],
         which: Vec | None,
         pointers: Sequence[str],
@@ -199,7 +200,7 @@ class _Call:
             return
 
         def run(lane: Index, run: Index) -> None:
-            for each in k.range(run, unroll=False):
+            for each in k.loops.range(run, unroll=False):
                 at = [times(plus(lane, each), size) for size in sizes]
                 self.once(at, count, [size * lanes for size in sizes])
 
@@ -252,7 +253,7 @@ def _each_run(bits: Vec, lane: int, run: Callable[[Index, Index], None]) -> None
 class Calls:
     """Calls of C loops; a part of the builder."""
 
-    def __init__(self, k: Lowering) -> None:
+    def __init__(self, k: Builder) -> None:
         self.k = k
 
     def gufunc(
@@ -303,7 +304,9 @@ class Calls:
         given = [placed(k, x, dtype) for x, dtype in zip(operands, dtypes, strict=False)]
         made = [
             _room(k, dtype, type_, target)
-            for dtype, type_, target in zip(dtypes[len(operands) :], types, k.places, strict=True)
+            for dtype, type_, target in zip(
+                dtypes[len(operands) :], types, k.storage.places, strict=True
+            )
         ]
         given += [placed(k, x, x.dtype) for x in made]
         lead = [axis for axis in range(len(types[0].shape)) if axis not in axes[len(operands)]]
@@ -317,7 +320,7 @@ class Calls:
         )
         # The last loop is the function's own, but where its turns are the lanes.
         inner = [] if k.in_lanes else outer[-1:]
-        for index in k.indices(outer[: len(outer) - len(inner)], unroll=False):
+        for index in k.loops.indices(outer[: len(outer) - len(inner)], unroll=False):
             starts = [
                 plus(x.start, linear(index, row[: len(index)]))
                 for x, row in zip(given, rows, strict=True)
@@ -327,7 +330,7 @@ class Calls:
             else:
                 call.once(starts, product(inner), [row[-1] if inner else 0 for row in rows])
         call.close()
-        k.poll(_turns(k, nanoseconds))
+        k.loops.poll(_turns(k, nanoseconds))
         if fails:
             _fail_where_nan(k, made[0], lead)
         return [k.views.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]
@@ -355,11 +358,11 @@ class Calls:
             for part, dtype in zip(parts, dtypes, strict=False)
         ]
         wide = k.in_lanes
-        if wide and k.is_small(shape):  # what is the same in all lanes stays so
-            rows = [k.elements(x.dtype, shape, k.items(x)) for x in rows]
+        if wide and is_small(shape):  # what is the same in all lanes stays so
+            rows = [k.elements(x.dtype, shape, items_of(x)) for x in rows]
             wide = any([x.varies for x in rows])
-        given = [k.materialized(x, wide, beside=True) for x in rows]
-        made = [k.local(dtype, shape, wide, beside=True) for dtype in dtypes[len(parts) :]]
+        given = [k.storage.materialized(x, wide, beside=True) for x in rows]
+        made = [k.storage.local(dtype, shape, wide, beside=True) for dtype in dtypes[len(parts) :]]
         places = [*given, *made]
         count = k.index(product(shape))
         call = _Call(k, [loop], None, [x.buffer.pointers[0] for x in places], [], [], is_locked)
@@ -369,5 +372,5 @@ class Calls:
         else:
             call.once([0] * len(places), count, sizes)
         call.close()
-        k.poll(_turns(k, nanoseconds * usual(shape)))
+        k.loops.poll(_turns(k, nanoseconds * usual(shape)))
         return [k.views.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]

@@ -10,11 +10,12 @@ import numpy as np
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Index, plus
 from lanewise.codegen.arrays import Array, Stored, filled
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.loops import NOWHERE, Ends
-from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Complex, Number
 from lanewise.codegen.sizes import is_empty, is_unknown
+from lanewise.codegen.uniformity import is_small
 from lanewise.ir.dims import product
 
 #: Products of matrices keep blocks of so many rows and columns of sums in registers.
@@ -24,7 +25,7 @@ BLOCK = 4
 class Products:
     """Adds products up; a part of the builder."""
 
-    def __init__(self, k: Lowering) -> None:
+    def __init__(self, k: Builder) -> None:
         self.k = k
 
     def sum_of_products(
@@ -59,7 +60,7 @@ class Products:
             return [k.ufunc(np.add, a[0], b[0])]
 
         work = 8 if wide.kind == "c" else 2
-        return k.convert(k.fold(inner, [start], step, combine, within, work)[0], dtype)
+        return k.convert(k.loops.fold(inner, [start], step, combine, within, work)[0], dtype)
 
     def factors_within(
         self, x: Array, y: Array, contract: Sequence[tuple[int, int]]
@@ -89,13 +90,13 @@ class Products:
         k = self.k
         dtype, (rows, columns) = type_.dtype, type_.shape
         wide = np.dtype(np.float32) if dtype == np.float16 else dtype
-        result = k.local(dtype, type_.shape)
+        result = k.storage.local(dtype, type_.shape)
         start = k.constant(wide, -0.0 if wide.kind in "fc" and inner else 0)
 
         def block(i: Index, height: int, j: Index, width: int) -> None:
             places = np.ndindex(height, width)
-            sums = {place: k.variable(wide, first=start) for place in places}
-            for p in k.range(inner, unroll=False):
+            sums = {place: k.loops.variable(wide, first=start) for place in places}
+            for p in k.loops.range(inner, unroll=False):
                 factors = [k.convert(right(p, plus(j, c)), wide) for c in range(width)]
                 for r in range(height):
                     factor = k.convert(left(plus(i, r), p), wide)
@@ -103,7 +104,7 @@ class Products:
                         sums[r, c].set(_added_product(sums[r, c].get(), factor, other))
             for (r, c), total in sums.items():
                 item = k.convert(total.get(), dtype)
-                result.put((plus(i, r), plus(j, c)), item, k.tail(result))
+                result.put((plus(i, r), plus(j, c)), item, k.storage.tail(result))
 
         def strip(j: Index, width: int) -> None:
             height = BLOCK if k.in_lanes and columns > 1 else 2 * BLOCK
@@ -111,7 +112,7 @@ class Products:
                 block(i, count, j, width)
 
         if not k.in_lanes and columns >= k.e.group:
-            with k.lane_loop(0, columns) as j:
+            with k.loops.lane_loop(0, columns) as j:
                 strip(j, 1)
             return result
         for j, width in self._in_blocks(columns, BLOCK if rows > 1 else 2 * BLOCK):
@@ -121,7 +122,7 @@ class Products:
     def _in_blocks(self, count: int, size: int) -> Iterator[tuple[Index, int]]:
         """Write loops over so many places in blocks: where each begins, and its size."""
         rest = count % size
-        for first in self.k.range(0, count - rest, size, unroll=False):
+        for first in self.k.loops.range(0, count - rest, size, unroll=False):
             yield first, size
         if rest:
             yield count - rest, rest
@@ -147,18 +148,18 @@ class Products:
         def edge(i: int) -> Number:
             return product(i, max(0, before - i), min(count, size + before - i))
 
-        if k.is_small(type_.shape):
+        if is_small(type_.shape):
             return k.elements(dtype, type_.shape, [edge(i) for i in range(total)])
-        result = k.local(dtype, type_.shape)
+        result = k.storage.local(dtype, type_.shape)
         inside = size - count + 1
         for i in (*range(before), *range(before + inside, total)):
             result.store(i, edge(i), None)
 
         def put(i: Index) -> None:
             place = plus(i, before)
-            result.store(place, product(place, 0, count), k.tail(result))
+            result.store(place, product(place, 0, count), k.storage.tail(result))
 
-        k.each([inside], put)
+        k.loops.each([inside], put)
         return result
 
 

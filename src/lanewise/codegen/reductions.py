@@ -11,11 +11,12 @@ import numpy as np
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Index, plus, times
 from lanewise.codegen.arrays import Array, Lazy, filled
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.loops import NOWHERE, Ends
-from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Number
 from lanewise.codegen.sizes import is_empty, is_long, is_unknown
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.dims import Dim, product
 from lanewise.ir.types import array_type
@@ -66,7 +67,7 @@ class _Fold:
 class Reductions:
     """Takes arrays to fewer numbers; a part of the builder."""
 
-    def __init__(self, k: Lowering) -> None:
+    def __init__(self, k: Builder) -> None:
         self.k = k
 
     def reduced(self, type_: Any, x: Array, fn: np.ufunc, axes: tuple[int, ...]) -> Array:
@@ -91,7 +92,7 @@ class Reductions:
             for type_, x, given in zip(types, xs, params, strict=True)
         ]
         work = sum([fold.work for fold in folds]) * max(usual(folds[0].inner), 1)
-        return self.k.several(types, types[0].shape, lambda *i: self._totals(folds, i), work)
+        return self.k.fusion.several(types, types[0].shape, lambda *i: self._totals(folds, i), work)
 
     def _fold_of(self, dtype: np.dtype, x: Array, fn: np.ufunc, axes: tuple[int, ...]) -> _Fold:
         order = (*[axis for axis in range(x.ndim) if axis not in axes], *axes)
@@ -116,9 +117,9 @@ class Reductions:
         if len(folds) > 1 and any([fold.ends or not fold.is_grouped for fold in folds]):
             return [self._totals([fold], i)[0] for fold in folds]
         work = sum([fold.work for fold in folds])
-        if not k.is_written_out(inner, work):
+        if not k.loops.unrolling.is_written_out(inner, work):
             for fold in folds:
-                k.prepare_loops(fold.x, inner, work)
+                k.storage.prepare_loops(fold.x, inner, work)
         loops = [self._loop(fold.fn, fold.dtype) for fold in folds]
 
         def element(j: Sequence[Index]) -> list[Number]:
@@ -156,7 +157,7 @@ class Reductions:
         def step(j: Sequence[Index], *before: Number) -> Sequence[Number]:
             return combine(before, element(j))
 
-        return self.k.fold(shape, start, step, None if in_order else combine, within, work)
+        return self.k.loops.fold(shape, start, step, None if in_order else combine, within, work)
 
     def _in_sequence(
         self, fn: np.ufunc, dtype: np.dtype, inner: Sequence[int], element: Any, loop: Step
@@ -165,7 +166,7 @@ class Reductions:
             start = [self.k.constant(dtype, fn.identity)]
             return self._folded(loop, inner, start, element, in_order=True)
         first = element([0] * len(inner))
-        if self.k.is_small(inner):
+        if is_small(inner):
             for j in list(np.ndindex(*inner))[1:]:
                 first = loop(first, element(j))
             return first
@@ -222,22 +223,22 @@ class Reductions:
         def element(i: Sequence[Index]) -> Number:
             return k.convert(x.at(*i), dtype)
 
-        if k.is_small(shape):
+        if is_small(shape):
             found: dict[tuple[int, ...], Number] = {}
             for i in np.ndindex(*shape):
                 before = (*i[:axis], i[axis] - 1, *i[axis + 1 :])
                 found[i] = loop(found[before], element(i)) if i[axis] else element(i)
             return k.elements(dtype, shape, list(found.values()))
-        result = k.local(dtype, shape)
-        for index in k.indices((*shape[:axis], *shape[axis + 1 :])):
-            running = k.variable(dtype)
-            for i in k.range(shape[axis], unroll=False):
+        result = k.storage.local(dtype, shape)
+        for index in k.loops.indices((*shape[:axis], *shape[axis + 1 :])):
+            running = k.loops.variable(dtype)
+            for i in k.loops.range(shape[axis], unroll=False):
                 where = (*index[:axis], i, *index[axis:])
                 item = element(where)
                 if not isinstance(i, int):
                     item = numbers.choose(i.eq(0), item, loop(running.get(), item))
                 running.set(item)
-                result.put(where, item, k.tail(result))
+                result.put(where, item, k.storage.tail(result))
         return result
 
     def found_best(self, type_: Any, x: Array, greatest: bool, axis: int) -> Array:
@@ -259,7 +260,7 @@ class Reductions:
                 return [select(better, item, best), select(better, k.index(j[0]), where)]
 
             start = [element(0), k.e.constant("i64", 0)]
-            return k.fold([x.shape[axis]], start, step)[1]
+            return k.loops.fold([x.shape[axis]], start, step)[1]
 
         return k.lazy(type_.dtype, type_.shape, at, (k.ready(x),))
 

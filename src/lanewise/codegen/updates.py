@@ -9,11 +9,12 @@ import numpy as np
 
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Index, linear
-from lanewise.codegen.arrays import Array, Elements, Stored, row_major
+from lanewise.codegen.arrays import Array, Elements, Stored, items_of, row_major
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.loops import NOWHERE, Ends
-from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Number
 from lanewise.codegen.sizes import is_empty, is_few, is_unknown
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import Vec
 from lanewise.ir.dims import Dim
 
@@ -32,7 +33,7 @@ class Write(NamedTuple):
 class Updates:
     """Writes values to arrays; a part of the builder."""
 
-    def __init__(self, k: Lowering) -> None:
+    def __init__(self, k: Builder) -> None:
         self.k = k
 
     def written(
@@ -67,22 +68,22 @@ class Updates:
         go, which is found `of` arrays, and `is_known` whether all are numbers. Only those `within`
         ends are written, for which ``is_written(i)`` holds.
         """
-        k = self.k
+        k, memory = self.k, self.k.storage
         writes = [Write(*write) for write in writes]
         targets, size, shape = [w.x for w in writes], writes[0].x.shape, writes[0].values.shape
         is_compared = is_few((*size, *shape), COMPARED) or (is_known and not is_unknown(shape))
-        if is_compared and k.is_small(size) and not within and is_written is None:
+        if is_compared and is_small(size) and not within and is_written is None:
             return [self._chosen(write, place) for write in writes]
         if is_empty(shape):
             return targets
         buffers = {x.buffer for x in targets if isinstance(x, Stored)}
         values = [
             # What is written to is not read meanwhile.
-            k.materialized(w.values, within=within) if buffers & w.values.buffers else w.values
+            memory.materialized(w.values, within=within) if buffers & w.values.buffers else w.values
             for w in writes
         ]
         results = [
-            k.owned(x, *values, *of, *targets[number:]) for number, x in enumerate(targets, start=1)
+            memory.owned(x, *values, *of, *targets[n:]) for n, x in enumerate(targets, start=1)
         ]
 
         def body(*i: Index) -> None:
@@ -94,12 +95,12 @@ class Updates:
                     value = self._combined(write.fn, old, value, write.x.dtype)
                 if is_written is not None:
                     value = numbers.choose(is_written(i), value, result.load(where, k.mask))
-                k.write(result, where, value)
+                memory.write(result, where, value)
 
         if k.in_lanes or all([write.fn is None for write in writes]):
-            k.each(shape, body, within=within)
+            k.loops.each(shape, body, within=within)
         else:  # places may repeat: one after the other
-            for index in k.indices(shape):
+            for index in k.loops.indices(shape):
                 body(*index)
         return results
 
@@ -108,8 +109,8 @@ class Updates:
     ) -> Elements:
         """Return a small array with values written where an element's place is theirs."""
         x, values = write.x, write.values
-        items, strides = list(self.k.items(x)), row_major(x.shape)
-        for i, value in zip(np.ndindex(*values.shape), self.k.items(values), strict=True):
+        items, strides = list(items_of(x)), row_major(x.shape)
+        for i, value in zip(np.ndindex(*values.shape), items_of(values), strict=True):
             where = linear(place(i), strides)
             self._set(
                 items, self.k.index(where) if isinstance(where, Dim) else where, value, write.fn

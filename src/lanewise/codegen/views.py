@@ -11,10 +11,20 @@ import numpy as np
 
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Index, linear, plus, times
-from lanewise.codegen.arrays import Array, Elements, Given, Lazy, Stored, Within, row_major
-from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.arrays import (
+    Array,
+    Elements,
+    Given,
+    Lazy,
+    Stored,
+    Within,
+    items_of,
+    row_major,
+)
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.numbers import Number
 from lanewise.codegen.sizes import is_unknown, varies
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import Vec, is_within, known_span, select
 from lanewise.ops.paths import step_shape
 
@@ -22,7 +32,7 @@ from lanewise.ops.paths import step_shape
 class Views:
     """What moves elements; a part of the builder."""
 
-    def __init__(self, k: Lowering) -> None:
+    def __init__(self, k: Builder) -> None:
         self.k = k
 
     def reshaped(self, x: Array, shape: tuple[int, ...]) -> Array:
@@ -36,14 +46,14 @@ class Views:
                 k.leave("the lanes have rows of different sizes")
             return k.view(x, shape, lambda *i: _through_ones(x.shape, shape, i))
         if isinstance(x, Stored):
-            return Stored(k, x.dtype, shape, x.buffer)
+            return Stored(k.loops, x.dtype, shape, x.buffer)
         if isinstance(x, Given) and not any([isinstance(s, Vec) for s in x.strides]):
             strides = tuple([s * x.dtype.itemsize for s in row_major(shape)])
             lead = x.strides[: len(x.lead)]
-            return Given(k, x.dtype, shape, x.pointer, x.lead, (*lead, *strides))
+            return Given(k.loops, x.dtype, shape, x.pointer, x.lead, (*lead, *strides))
         if is_unknown((*x.shape, *shape)):
             if not is_alike:
-                return self.reshaped(k.materialized(x), shape)
+                return self.reshaped(k.storage.materialized(x), shape)
             return k.view(x, shape, lambda *i: _through_ones(x.shape, shape, i))
         groups = _groups(x.shape, shape)
 
@@ -91,25 +101,25 @@ class Views:
         """Return an array of others, by where each begins; what none has is the border."""
         k = self.k
         dtype, shape = type_.dtype, type_.shape
-        if k.is_small(shape):
+        if is_small(shape):
             items: dict[tuple[Index, ...], Any] = {}
             for x, corner in pieces:
-                for i, item in zip(np.ndindex(*x.shape), k.items(x), strict=True):
+                for i, item in zip(np.ndindex(*x.shape), items_of(x), strict=True):
                     items[tuple(map(plus, i, corner))] = item
             found = [items.get(i, border) for i in np.ndindex(*shape)]
             return k.elements(dtype, shape, [k.convert(item, dtype) for item in found])
-        result = k.local(dtype, shape)
+        result = k.storage.local(dtype, shape)
         if border is not None:
-            k.each(shape, lambda *i: result.put(i, border, k.tail(result)))
+            k.loops.each(shape, lambda *i: result.put(i, border, k.storage.tail(result)))
         for x, corner in pieces:
 
             def body(*i: Index, x: Array = x, corner: Any = corner) -> None:
                 # What stands behind the last element of a lane may be there already.
                 is_whole = result.buffer.mask is k.mask
-                mask = k.tail(result) if is_whole else k.mask
+                mask = k.storage.tail(result) if is_whole else k.mask
                 result.put([*map(plus, i, corner)], k.convert(x.at(*i), dtype), mask)
 
-            k.each(x.shape, body)
+            k.loops.each(x.shape, body)
         return result
 
     def between(self, x: Array, axis: int, low: Number, high: Number, fill: Number) -> Array:

@@ -133,7 +133,7 @@ class dot_general:
         def at(*i):
             shared, free_x, free_y = i[:lead], i[lead : lead + nx], i[lead + nx :]
             for factor in (one, other):
-                k.prepare_loops(factor, inner, 1)
+                k.storage.prepare_loops(factor, inner, 1)
             return k.products.sum_of_products(
                 types[0].dtype,
                 inner,

@@ -71,7 +71,7 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
         if fn.nout == 1:
             work = instructions(fn, loop)
             return k.lazy(types[0].dtype, shape, at, operands, fails=found.fails, work=work)
-        return k.several(types, shape, at)
+        return k.fusion.several(types, shape, at)
 
     def called(k: Any, types: Any, loop: tuple[np.dtype, ...], parts: Any) -> Any:
         if row is UNKNOWN and k.is_batched:  # one thread at a time: it may raise

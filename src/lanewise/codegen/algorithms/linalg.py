@@ -31,11 +31,12 @@ from lanewise.codegen.algorithms.tiles import (
     stacked,
 )
 from lanewise.codegen.arrays import Array, Elements
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.elementwise.complex_ufuncs import divide
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.mathlib.arithmetic import mantissa_exponent, scale
 from lanewise.codegen.numbers import Number, choose, constant, dtype_of, of_vecs, vecs
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import BITS, Vec, select
 from lanewise.ops.lapack import IN_LANES
 
@@ -79,7 +80,7 @@ class Elimination:
     rounding errors decide, ends the run; with `allows_zero` a column of zeros does not.
     """
 
-    def __init__(self, k: Lowering, a: Tile, b: Tile | None, allows_zero: bool = False) -> None:
+    def __init__(self, k: Builder, a: Tile, b: Tile | None, allows_zero: bool = False) -> None:
         self.k, self.a, self.b = k, a, b
         n = a.shape[0]
         dtype = real_dtype(a.dtype)
@@ -140,7 +141,7 @@ class Elimination:
                 tile[c, j] = new
             return
         row = row.to("i64")
-        with k.e.when(k.e.any(moved)), k.scope():
+        with k.e.when(k.e.any(moved)), k.loops.scope():
             for tile, j in self._row(c):
                 top, new = tile[c, j], tile[row, j]
                 tile[row, j] = top
@@ -177,7 +178,7 @@ def _raised(x: Vec, exponent: Vec) -> Vec:
 
 
 def _determinant(
-    k: Lowering, dtype: np.dtype, read: Callable[..., Number], n: int
+    k: Builder, dtype: np.dtype, read: Callable[..., Number], n: int
 ) -> tuple[Any, Vec]:
     """Return a determinant as ``m`` and ``n`` with ``m * 2**n``: a product may be out of range."""
     check_size(n)
@@ -205,7 +206,7 @@ def _determinant(
 class LinearAlgebra:
     """Cholesky factors, solutions and determinants of small matrices; a part of the builder."""
 
-    def __init__(self, k: Lowering) -> None:
+    def __init__(self, k: Builder) -> None:
         self.k = k
         #: Of Cholesky factors in registers, and of their transposes, their elements: "lower" or
         #: "upper".
@@ -248,7 +249,7 @@ class LinearAlgebra:
         triangle = self.factors.get(tuple(operands[0].items)) if is_known else None
 
         def core(left: Callable[..., Number], *right: Callable[..., Number]) -> list[Array]:
-            kept = {"in_registers": k.is_small((n, n)) and k.is_small((n, columns))}
+            kept = {"in_registers": is_small((n, n)) and is_small((n, columns))}
             t, b = Tile(k, dtype, n, n, **kept), Tile(k, dtype, n, columns, **kept)
             t.fill(left)
             b.fill(*right or [identity(k, dtype)])

@@ -33,8 +33,9 @@ from lanewise.codegen.algorithms.tiles import (
     stacked,
 )
 from lanewise.codegen.arrays import Array
-from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.numbers import Number, choose, constant, of_vecs, vecs
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import Vec, select
 
 #: Sweeps after which an example is left to NumPy; six to ten are usual.
@@ -125,7 +126,7 @@ def _rotated(p: Number, q: Number, cosine: Vec, sine: Number) -> tuple[Any, Any]
     )
 
 
-def _sweeps(k: Lowering, sweep: Callable[[], Vec]) -> None:
+def _sweeps(k: Builder, sweep: Callable[[], Vec]) -> None:
     """Write sweeps until none says in an active lane that it has to be followed by another."""
     e = k.e
     going = e.slot("b", k.in_lanes, e.constant("b", True))
@@ -136,8 +137,8 @@ def _sweeps(k: Lowering, sweep: Callable[[], Vec]) -> None:
         going.set(sweep())
         k.fail(going.get() & (turns.get() >= SWEEPS))
 
-    with k.scope():
-        e.repeat(lambda: k.both(going.get()), turn)
+    with k.loops.scope():
+        e.repeat(lambda: k.loops.both(going.get()), turn)
 
 
 def _pairs(t: Tile, n: int, first: int = 1) -> Iterator[tuple[Any, Any]]:
@@ -145,7 +146,7 @@ def _pairs(t: Tile, n: int, first: int = 1) -> Iterator[tuple[Any, Any]]:
     return ((p, q) for p in t.range(n) for q in t.range(plus(p, first), n))
 
 
-def _diagonalize(k: Lowering, t: Tile) -> None:
+def _diagonalize(k: Builder, t: Tile) -> None:
     n, wide = t.shape[0], real_dtype(t.dtype)
 
     apart = t.squares(_pairs(t, n))
@@ -186,14 +187,14 @@ def _products(p: Number, q: Number, a: Vec, b: Vec, dot: Number) -> list[Number]
     return [squared(p, a), squared(q, b), plus_product(dot, conjugate(p), q)]
 
 
-def _make_orthogonal(k: Lowering, t: Tile) -> None:
+def _make_orthogonal(k: Builder, t: Tile) -> None:
     rows, columns = t.shape
     wide = real_dtype(t.dtype)
     nothing = constant(k.e, wide, 0)
     squares = real(
         t.total(t.range(columns), nothing, lambda c, s: real(s) + t.squares(t.column(c)))
     )
-    size = t.sizes(k.indices(t.shape, unroll=t.in_registers))
+    size = t.sizes(k.loops.indices(t.shape, unroll=t.in_registers))
     k.fail(~_in_range(squares, size))
     if columns == 1:
         return
@@ -223,7 +224,7 @@ def _make_orthogonal(k: Lowering, t: Tile) -> None:
 class Orthogonal:
     """What orthogonal transformations of small matrices give; a part of the builder."""
 
-    def __init__(self, k: Lowering) -> None:
+    def __init__(self, k: Builder) -> None:
         self.k = k
 
     def qr(self, types: Sequence[Any], x: Array, mode: str) -> list[Array]:
@@ -236,7 +237,7 @@ class Orthogonal:
 
         def core(read: Callable[..., Number]) -> list[Array]:
             height = m if mode == "complete" else count
-            kept = {"in_registers": k.is_small((m, n)) and k.is_small((m, height))}
+            kept = {"in_registers": is_small((m, n)) and is_small((m, height))}
             t = Tile(k, dtype, m, n, **kept)
             t.fill(read)
             factors = Tile(k, dtype, 1, count, **kept)

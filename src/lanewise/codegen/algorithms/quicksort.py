@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from lanewise.codegen.addresses import Affine, address, load, size_of, store
+from lanewise.codegen.addresses import Affine, address, as_index, load, size_of, store
 from lanewise.codegen.algorithms.networks import (
     Item,
     before,
@@ -144,7 +144,7 @@ class _Sort:
         n, floor = e.uniform("i64", "%n"), e.constant(kind, -greatest(kind) - 1)
         bits = 64 - e.zeros("ctlz", n)
         waiting = _Stack(self, ("i64", "i64", kind, "i64"))
-        waiting.push([self.k.index(0), n, floor, bits * PATIENCE])
+        waiting.push([as_index(self.e, 0), n, floor, bits * PATIENCE])
 
         def turn() -> None:
             begin, end, floor, patience = waiting.pop()
@@ -209,7 +209,7 @@ class _Sort:
         """Move what is less than a bound before the rest; return where that begins."""
         e, k, wide = self.e, self.k, self.has_vectors
         lanes = self.lanes if wide else 1
-        low, high = self.variable(begin), self.variable(k.index(0))
+        low, high = self.variable(begin), self.variable(as_index(e, 0))
 
         def move(item: Item, inside: Vec | None = None) -> None:
             is_less = item[0] < bound
@@ -325,7 +325,7 @@ class _Sort:
             sift(root, n, get(root))
         for at in self.k.range(n - 1):
             last = n - 1 - at
-            item, first = get(last), self.k.index(0)
+            item, first = get(last), as_index(self.e, 0)
             put(last, get(first))
             sift(first, last, item)
 
@@ -338,7 +338,7 @@ class _Stack:
     """The parts that wait, with those that were made last on top; each some numbers."""
 
     def __init__(self, sort: _Sort, kinds: Sequence[str]) -> None:
-        self.e, self.top = sort.e, sort.variable(sort.k.index(0))
+        self.e, self.top = sort.e, sort.variable(as_index(sort.e, 0))
         self.columns = [
             (self.e.at_entry(f"alloca {LLVM[kind]}, i64 {DEEPEST}"), kind) for kind in kinds
         ]

@@ -27,9 +27,10 @@ from lanewise.codegen.algorithms.networks import (
     pairs,
 )
 from lanewise.codegen.arrays import Array, Stored
-from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.numbers import Complex, Number, choose, convert, dtype_of, of_vecs, vecs
 from lanewise.codegen.sizes import is_long, room
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import NUMPY, Vec, is_float, select
 from lanewise.ir.dims import Dim, DimLike, bounds
 from lanewise.ops.facts import usual
@@ -76,10 +77,10 @@ def _sorted_items(form: Form, rows: list[list[Vec]]) -> list[Number]:
 
 
 def _sorted_memory(
-    k: Lowering, form: Form, size: int, enter: Callable[[Index], list[Vec]]
+    k: Builder, form: Form, size: int, enter: Callable[[Index], list[Vec]]
 ) -> Callable[[Index], Number]:
     """Sort a row in local memory; return what reads it."""
-    columns = [k.local(NUMPY[kind], (size,)) for kind in form.kinds]
+    columns = [k.storage.local(NUMPY[kind], (size,)) for kind in form.kinds]
 
     def put(place: Index, row: Sequence[Vec]) -> None:
         for column, part in zip(columns, row, strict=True):
@@ -93,13 +94,13 @@ def _sorted_memory(
         put(i, low)
         put(j, high)
 
-    for i in k.range(size, unroll=False):
+    for i in k.loops.range(size, unroll=False):
         put(i, enter(i))
     _passes(k, size, ordered)
     return lambda place: form.leave(get(place))
 
 
-def _passes(k: Lowering, size: int, exchange: Callable[[Index, Index], None]) -> None:
+def _passes(k: Builder, size: int, exchange: Callable[[Index, Index], None]) -> None:
     """Write the passes of `merge_exchange` as loops that run, over a table of what they are."""
     e, rows = k.e, []
     for run, first, distance in merge_exchange(size):
@@ -108,19 +109,19 @@ def _passes(k: Lowering, size: int, exchange: Callable[[Index, Index], None]) ->
     table, numbers = f"@lw_passes_{size}", ", ".join([f"i64 {n}" for row in rows for n in row])
     text = f"{table} = internal constant [{4 * len(rows)} x i64] [{numbers}]"
     e.module.declarations[table] = text
-    for row in k.range(len(rows), unroll=False):
+    for row in k.loops.range(len(rows), unroll=False):
         places = [row * 32 + 8 * i for i in range(4)]
         run, first, distance, runs = [load(e, table, place, "i64", None) for place in places]
-        for number in k.range(runs):
+        for number in k.loops.range(runs):
             start = first + number * run * 2
-            for i in k.range(start, (start + run).least(size - distance)):
+            for i in k.loops.range(start, (start + run).least(size - distance)):
                 exchange(i, i + distance)
 
 
 # --- tables -------------------------------------------------------------------------------------
 
 
-def search(k: Lowering, x: Array, value: Number, side: str) -> Vec:
+def search(k: Builder, x: Array, value: Number, side: str) -> Vec:
     """Return where a number belongs in a sorted table: how many of it go before.
 
     It is found bit by bit from the highest: one is kept when the element before the place that it
@@ -146,7 +147,7 @@ def search(k: Lowering, x: Array, value: Number, side: str) -> Vec:
         def turn(i: Sequence[Index], at: Vec) -> list[Number]:
             return [further(at, one << (bits - 1 - k.index(i[0])))]
 
-        return vecs(k.fold([count], [zero], turn, None, {0: (0, bits)})[0])[0]
+        return vecs(k.loops.fold([count], [zero], turn, None, {0: (0, bits)})[0])[0]
     if size <= COMPARED:
         return sum((goes_before(i).to("i64") for i in range(size)), zero)
     at = zero
@@ -173,7 +174,7 @@ def _between(x: Vec, x0: Vec, x1: Vec, y0: Vec, y1: Vec, by_inverse: bool) -> Ve
 class Sorting:
     """Sorting, and searching in what is sorted; a part of the builder."""
 
-    def __init__(self, k: Lowering) -> None:
+    def __init__(self, k: Builder) -> None:
         self.k = k
 
     def sorted_along(
@@ -197,7 +198,7 @@ class Sorting:
         form = form_of(x.dtype, places, LONGEST_IN_LANES.bit_length() - 1)
         # What is sorted behind the last element of a row is read, too: memory is there for it.
         is_known = isinstance(x.shape[axis], int)
-        x = k.ready(x) if is_known or isinstance(x, Stored) else k.materialized(x)
+        x = k.ready(x) if is_known or isinstance(x, Stored) else k.storage.materialized(x)
         others = (*shape[:axis], *shape[axis + 1 :])
         comparisons = sum(len(pairs(size, *one)) for one in merge_exchange(size))
         in_registers = comparisons * form.cost <= WRITTEN_OUT
@@ -218,18 +219,18 @@ class Sorting:
                 return _sorted_items(form, [enter(i, j) for j in range(size)]).__getitem__
             return _sorted_memory(k, form, size, partial(enter, i))
 
-        if in_registers and k.is_small(shape):
+        if in_registers and is_small(shape):
             rows = {i: sorted_row(i) for i in np.ndindex(*others)}
             found = [rows[*i[:axis], *i[axis + 1 :]](i[axis]) for i in np.ndindex(*shape)]
             return k.elements(type_.dtype, shape, found)
-        result = k.local(type_.dtype, shape)
+        result = k.storage.local(type_.dtype, shape)
 
         def body(*i: Index) -> None:
             read = sorted_row(i)
-            for j in k.range(size, unroll=in_registers):
-                result.put(at(i, j), read(j), k.tail(result))
+            for j in k.loops.range(size, unroll=in_registers):
+                result.put(at(i, j), read(j), k.storage.tail(result))
 
-        k.each(others, body, unroll=False)
+        k.loops.each(others, body, unroll=False)
         return result
 
     def searchsorted(self, type_: Any, x: Array, values: Array, side: str) -> Array:
@@ -283,12 +284,12 @@ class Sorting:
         """
         k = self.k
         mask = k.ready(mask)
-        found = k.local(INTP, (length + 1,))
+        found = k.storage.local(INTP, (length + 1,))
         count = k.e.slot("i64", k.in_lanes, k.index(0))
-        for i in k.range(mask.shape[0], unroll=False):
+        for i in k.loops.range(mask.shape[0], unroll=False):
             (holds,) = vecs(mask.at(i))
             behind = count.get()
             # As many were counted; memory is for no more, whatever happens.
-            k.write(found, behind.least(k.index(length)), k.index(i))
-            count.set(select(k.both(holds), behind + 1, behind))
+            k.storage.write(found, behind.least(k.index(length)), k.index(i))
+            count.set(select(k.loops.both(holds), behind + 1, behind))
         return k.lazy(INTP, (length,), lambda i: found.at(i), (found,), ready=True)
