@@ -304,10 +304,10 @@ def _same_again(
         or not is_same_graph
         or any([not _is_same_source(x, y) for x, y in zip(captures, captures_before, strict=True)])
     ):
-        reading = [op._place for op in graph.operations if not set(taken).isdisjoint(op.operands)]
+        reading = [op.place for op in graph.operations if not set(taken).isdisjoint(op.operands)]
         if not taken:
             pairs = zip(graph.operations, graph_before.operations, strict=False)
-            reading = [op._place for op, other in pairs if op.signature is not other.signature]
+            reading = [op.place for op, other in pairs if op.signature is not other.signature]
         change = changes[0]
         refuse(done, _named(change.slot, func), change.line, next(iter(reading), change.line))
     return later

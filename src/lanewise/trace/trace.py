@@ -542,7 +542,7 @@ def resolve(value: Value, owner: Trace) -> Value:
     while around is not None and around is not owner:
         around = around.parent
     if trace is None or around is None:
-        makers = [op._place for op in owner.operations if value in op.results]
+        makers = [op.place for op in owner.operations if value in op.results]
         what = f"made{at(makers[0])}" if makers else "an argument"
         when = "in another thread" if owner.is_open else "after the trace has ended"
         raise LeakedTensorError(
