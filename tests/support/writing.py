@@ -10,8 +10,8 @@ import numpy as np
 from lanewise.codegen.arrays import Elements
 from lanewise.codegen.builder import Builder
 from lanewise.codegen.emitter import Emitter
+from lanewise.codegen.kernel import with_parts
 from lanewise.codegen.numbers import Number, dtype_of, vecs
-from lanewise.codegen.parts import with_parts
 from lanewise.codegen.vector import Vec
 from support.driver import compile_elementwise
 

@@ -64,6 +64,8 @@ class Array:
     buffers: frozenset[Buffer] = frozenset()
     #: Whether reading an element twice costs no more than finding it twice.
     is_ready: bool = True
+    #: Whether it is an operand of the kernel that all examples read alike.
+    is_shared: bool = False
     #: Whether lanes may differ in it, as far as can be told without computing it.
     varies: bool = True
     #: Whether finding an element may end the run, so that each must be found.
@@ -77,11 +79,6 @@ class Array:
     @property
     def ndim(self) -> int:
         return len(self.shape)
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether it is an operand of the kernel that all examples read alike."""
-        return False
 
     def at(self, *index: Index) -> Number:
         """Return the element at an index."""
@@ -140,7 +137,17 @@ class Within:
 class Lazy(Array):
     """An element is computed when it is read."""
 
-    __slots__ = ("_at", "buffers", "depth", "is_ready", "may_fail", "of", "within", "work")
+    __slots__ = (
+        "_at",
+        "buffers",
+        "depth",
+        "is_ready",
+        "is_shared",
+        "may_fail",
+        "of",
+        "within",
+        "work",
+    )
 
     def __init__(
         self,
@@ -163,10 +170,7 @@ class Lazy(Array):
         self.may_fail = fails or any([x.may_fail for x in of])
         self.buffers = frozenset().union(*[x.buffers for x in of])
         self.is_ready = ready and all([x.is_ready for x in of])
-
-    @property
-    def is_shared(self) -> bool:
-        return self.is_ready and all([part.is_shared for part in self.of])
+        self.is_shared = self.is_ready and all([x.is_shared for x in of])
 
     def at(self, *index: Index) -> Number:
         return self._at(*index)
@@ -282,13 +286,11 @@ class Given(Array):
     lead: tuple[Index, ...]
     strides: tuple[Index, ...]
     varies: bool = field(init=False)
+    is_shared: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.varies = any([isinstance(i, Vec) and i.varying for i in self.lead])
-
-    @property
-    def is_shared(self) -> bool:
-        return not self.lead
+        self.is_shared = not self.lead
 
     def offset(self, *index: Index) -> Index:
         indices = [as_index(self.loops.e, i) if isinstance(i, int) and i else i for i in self.lead]

@@ -18,16 +18,16 @@ import numpy as np
 
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Index, as_index
-from lanewise.codegen.arrays import Array, Elements, Lazy, items_of
+from lanewise.codegen.arrays import Array, Elements, Lazy, Shape, items_of
 from lanewise.codegen.elementwise.ufuncs import Function, lookup
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.failures import Failures
 from lanewise.codegen.loops import FAR, Loops
 from lanewise.codegen.numbers import Complex, Number, choose, convert, vecs
 from lanewise.codegen.sizes import Counted, is_empty, is_long, is_unknown
 from lanewise.codegen.storage import Storage
 from lanewise.codegen.uniformity import is_small
+from lanewise.codegen.unrolling import UNROLLED
 from lanewise.codegen.vector import Vec, is_within, known_span, select
 from lanewise.ir.dims import Dim, DimLike, most_of, never_below, symbols
 from lanewise.ops.elementwise import loop_dtypes
@@ -35,6 +35,10 @@ from lanewise.ops.elementwise import loop_dtypes
 #: Through so many operations an element is computed where it is read; what lies behind is kept.
 #: Each of them is a few calls of Python's deep while the kernel is written.
 DEEPEST = 64
+#: An element that takes at most so many operations is computed again where it is repeated.
+AGAIN = 16
+#: One that takes at most so many is not worth memory of its own, nor lanes for itself.
+CHEAP = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +59,46 @@ class Loop:
         return self.function(*given, **({"fail": self.fail} if self.fails else {}))
 
 
+class Failures:
+    """Where a kernel's function is left if an example fails."""
+
+    def __init__(self, loops: Loops) -> None:
+        e, self._loops = loops.e, loops
+        #: The first of the examples at hand.
+        self.first = e.constant("i64", 0)
+        #: Where the function is left, and the first of the examples that were at hand then.
+        self.failed, self.failure = e.label("failed"), e.slot("i64", False)
+        #: What to note in local memory where an example fails: a number for each lane, then one.
+        self.note: Callable[[], tuple[Vec, Vec]] | None = None
+        self.may_fail = False
+
+    def where(self, condition: Vec) -> None:
+        """Leave the function if a condition holds in an active lane."""
+        e, condition = self._loops.e, self._loops.both(condition)
+        on = e.label("fine")
+        self.may_fail = True
+        self.failure.set(self.first)
+        e.branch(e.any(condition), self.failed, on)
+        e.begin(on)
+
+
 class Builder:
     """Writes one kernel.
 
-    Its lower parts write `loops`, arrays in local `storage`, and where `failures` lead. The others
-    are made of a builder, by `with_parts`: when elements are found (`fusion`), `functions` of
-    numbers that are no ufuncs, `views` and `updates` of arrays, `reductions`, sums of `products`,
-    `linalg` and `orthogonal` transformations of small matrices, `sorting`, `calls` of C loops, and
-    the memory of lists (`list_arena`).
+    Its own parts write `loops`, where `failures` lead, and arrays to `storage`, or decide that they
+    need none (`fusion`). The others are made of a builder (`with_parts` in kernel.py).
     """
 
-    fusion: Any
-    functions: Any
-    views: Any
+    functions: Any  # of numbers, that are no ufuncs
+    views: Any  # of arrays: what moves elements
     updates: Any
     reductions: Any
-    products: Any
+    products: Any  # and their sums
     linalg: Any
-    orthogonal: Any
+    orthogonal: Any  # transformations of matrices
     sorting: Any
-    calls: Any
-    list_arena: Any
+    calls: Any  # of C loops
+    list_arena: Any  # the memory of lists
 
     def __init__(self, e: Emitter) -> None:
         #: Where instructions go.
@@ -83,6 +106,7 @@ class Builder:
         self.loops = Loops(e)
         self.failures = Failures(self.loops)
         self.storage = Storage(self.loops, self.fail)
+        self.fusion = Fusion(self)
         #: Whether it computes many examples, of which NumPy would do all at once.
         self.has_batch = True
         #: Whether its main work is one loop, whose lanes take the next examples as they are done.
@@ -254,6 +278,72 @@ class Builder:
         if isinstance(x, Lazy) and not x.is_ready:
             return self.storage.materialized(x)
         return x
+
+
+class Fusion:
+    """Decides whether elements are found where they are read, or once before."""
+
+    def __init__(self, k: Builder) -> None:
+        self.k = k
+
+    def settled(self, x: Array, uses: int) -> Array:
+        """Return an array in the form in which it is kept for `uses` later uses."""
+        if not isinstance(x, Lazy) or not uses:
+            return x
+        if is_small(x.shape):
+            if not self.k.loops.unrolling.is_written_out(x.shape, x.work) and self._is_wide(x):
+                return self.k.storage.materialized(x)
+            is_last_reader = bool(x.buffers) and not any(buffer.readers for buffer in x.buffers)
+            if uses == 1 and x.size > UNROLLED and is_last_reader:
+                return x  # what is in memory need not go through registers to a loop
+        elif uses == 1 or x.is_ready:
+            return x
+        return self.k.computed(x)
+
+    def _is_wide(self, x: Array) -> bool:
+        """Whether elements differ between lanes. What does not is in registers, as is analysed."""
+        return any([part.varying for part in vecs(x.at(*(0,) * x.ndim))]) or not self.k.in_lanes
+
+    def found_once(self, x: Array, shape: Shape) -> Array:
+        """Return an array so that its elements are found once, if a result repeats costly ones."""
+        if not isinstance(x, Lazy) or x.is_ready or x.work <= AGAIN or len(x.shape) > len(shape):
+            return x
+        own = (1,) * (len(shape) - len(x.shape)) + x.shape
+        pairs = list(zip(own, shape, strict=True))
+        is_repeated = any([a == 1 != b for a, b in pairs])
+        return self.k.ready(x) if is_repeated and all([a in (1, b) for a, b in pairs]) else x
+
+    def read_once(self, x: Array, shape: Shape, written: Sequence[Array]) -> Array:
+        """Return an array whose elements are each read once, while others are written to."""
+        is_cheap = isinstance(x, Lazy) and x.work <= CHEAP and not is_small(x.shape)
+        is_apart = not any([x.buffers & other.buffers for other in written])
+        return x if is_cheap and is_apart and tuple(x.shape) == tuple(shape) else self.k.ready(x)
+
+    def several(
+        self,
+        types: Sequence[Any],
+        shape: Sequence[int],
+        at: Callable[..., Sequence[Number]],
+        work: int = 0,
+    ) -> list[Array]:
+        """Return the arrays whose elements at an index are ``at(*index)``.
+
+        Of small ones these are written out; if `work` says how many operations that is, about, only
+        if they are not too many.
+        """
+        k = self.k
+        if k.loops.unrolling.is_written_out(shape, work):
+            rows = [at(*i) for i in np.ndindex(*shape)]
+            columns = [[row[n] for row in rows] for n in range(len(types))]
+            return [k.elements(t.dtype, shape, x) for t, x in zip(types, columns, strict=True)]
+        results = [k.storage.local(t.dtype, shape) for t in types]
+
+        def body(*i: Index) -> None:
+            for result, item in zip(results, at(*i), strict=True):
+                result.put(i, item, k.storage.tail(result))
+
+        k.loops.each(shape, body, work=max(work, 1))
+        return list(results)
 
 
 class Variables:

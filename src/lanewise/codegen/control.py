@@ -68,42 +68,35 @@ def run(k: Builder, graph: Graph, arguments: Sequence[Array]) -> list[Array]:
 
     for value, array in zip(graph.inputs, arguments, strict=True):
         bind(value, array)
-    with _region(k):
-        for ops in order:
-            made = [value for op in ops for value in op.results]
-            operands = [env[value] for op in ops for value in op.operands]
-            with k.storage.handing_on(operands) as given:
-                for value in _read(ops):
-                    release(value)
-                try:
-                    if len(ops) > 1:
-                        results = _together(k, ops, operands)
-                    else:
-                        is_used = [uses[value] > 0 for value in made]
-                        results = operation(k, ops[0], operands, is_used)
-                    k.e.check_length()
-                except CannotCompile as error:
-                    error.trail.append(ops[0])
-                    raise
-                except Exception as error:
-                    raise refusal(error, ops[0]) from error
-                for value, result in zip(made, results, strict=True):
-                    bind(value, k.fusion.settled(result, uses[value] - again[value]))
-                    given.append(env[value])
+    equal = k.e.equal
+    k.storage.depth += 1
+    for ops in order:
+        made = [value for op in ops for value in op.results]
+        operands = [env[value] for op in ops for value in op.operands]
+        with k.storage.handing_on(operands) as given:
+            for value in _read(ops):
+                release(value)
+            try:
+                if len(ops) > 1:
+                    results = _together(k, ops, operands)
+                else:
+                    is_used = [uses[value] > 0 for value in made]
+                    results = operation(k, ops[0], operands, is_used)
+                k.e.check_length()
+            except CannotCompile as error:
+                error.trail.append(ops[0])
+                raise
+            except Exception as error:
+                raise refusal(error, ops[0]) from error
+            for value, result in zip(made, results, strict=True):
+                bind(value, k.fusion.settled(result, uses[value] - again[value]))
+                given.append(env[value])
+    k.storage.depth -= 1
+    k.e.equal = equal
     outputs = [env[value] for value in graph.outputs]
     for value in graph.outputs:
         release(value)
     return outputs
-
-
-@contextmanager
-def _region(k: Builder) -> Generator[None]:
-    """Write the operations of a region."""
-    equal = k.e.equal
-    k.storage.depth += 1
-    yield
-    k.storage.depth -= 1
-    k.e.equal = equal
 
 
 def _read(ops: Sequence[Operation]) -> Iterable[Value]:

@@ -12,11 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from lanewise.codegen import control, lists, refill
 from lanewise.codegen.addresses import Affine, Index
+from lanewise.codegen.algorithms.linalg import LinearAlgebra
+from lanewise.codegen.algorithms.orthogonal import Orthogonal
+from lanewise.codegen.algorithms.sorting import Sorting
 from lanewise.codegen.arrays import Array, Elements, Given, row_major
 from lanewise.codegen.blocks import packed, unpack
 from lanewise.codegen.builder import Builder
@@ -31,13 +35,19 @@ from lanewise.codegen.choices import (
 from lanewise.codegen.costs import each_ns
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import CannotCompile, TooLong
+from lanewise.codegen.functions import Functions
+from lanewise.codegen.library import Calls
+from lanewise.codegen.lists import Arena
 from lanewise.codegen.loops import TURNS
 from lanewise.codegen.overwriting import Overwriting, Shared
-from lanewise.codegen.parts import with_parts
+from lanewise.codegen.products import Products
+from lanewise.codegen.reductions import Reductions
 from lanewise.codegen.sizes import is_empty, is_few, is_unknown
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.unrolling import share_of
+from lanewise.codegen.updates import Updates
 from lanewise.codegen.vector import Vec
+from lanewise.codegen.views import Views
 from lanewise.codegen.work import count_operations
 from lanewise.ir.dims import DimLike, product
 from lanewise.ir.graph import Graph
@@ -377,6 +387,15 @@ class _Examples:
         value = self.body.inputs[number]
         uses = sum([op.operands.count(value) for op in self.body.operations])
         return packed(self.k, x, example, self.end, uses + self.body.outputs.count(value))
+
+
+def with_parts(k: Builder) -> Builder:
+    """Give a builder the parts that are made of what it is itself."""
+    k.functions, k.views, k.updates = Functions(k), Views(k), Updates(k)
+    k.reductions, k.products = Reductions(k), Products(k)
+    k.linalg, k.orthogonal, k.sorting = LinearAlgebra(k), Orthogonal(k), Sorting(k)
+    k.calls, k.list_arena = Calls(k), partial(Arena, k)
+    return k
 
 
 def _close(k: Builder) -> int | None:

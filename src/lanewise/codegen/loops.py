@@ -103,7 +103,7 @@ class Loops:
         polls: bool = False,
         rolled: bool = False,
     ) -> Generator[Any]:
-        """Write a loop: ``for i in k.range(n): ...``, the index the same in all lanes.
+        """Write a loop: ``for i in k.loops.range(n): ...``, the index the same in all lanes.
 
         With `unroll` the turns are written one by one, and i is an int; by default where there are
         few, and the code at hand is not written often already. What turns hand on stands in
@@ -195,7 +195,7 @@ class Loops:
         rolled: bool = False,
         in_lanes: bool = False,
     ) -> Generator[tuple[Any, ...]]:
-        """Write a nest of loops: ``for index in k.indices(shape): ...``.
+        """Write a nest of loops: ``for index in k.loops.indices(shape): ...``.
 
         Along the axes that `within` names, only from one to before another place. `unroll` and
         `rolled` are as for `range`; `unroll` may be given for each axis. With `in_lanes` the last

@@ -49,9 +49,6 @@ def check_size(*sizes: int) -> None:
         raise CannotCompile(f"matrices of {'x'.join(map(str, sizes))} are left to LAPACK")
 
 
-# --- Cholesky -----------------------------------------------------------------------------------
-
-
 def _factor_column(t: Tile, c: Any) -> None:
     """Compute a column of the factor from those before it."""
     n = t.shape[0]
@@ -67,9 +64,6 @@ def _factor_column(t: Tile, c: Any) -> None:
             t.range(c), t[i, c], lambda p, s, i=i: less_product(s, t[i, p], conjugate(t[c, p]))
         )
         t[i, c] = scaled(entry, inverse)
-
-
-# --- elimination --------------------------------------------------------------------------------
 
 
 class Elimination:
@@ -162,9 +156,6 @@ def _substitute(t: Tile, b: Tile, inverses: Tile, upper: bool) -> None:
         for i in t.range(c) if upper else t.range(plus(c, 1), n):
             for j in b.range(b.shape[1]):
                 b[i, j] = less_product(b[i, j], t[i, c], b[c, j])
-
-
-# --- determinants -------------------------------------------------------------------------------
 
 
 def _raised(x: Vec, exponent: Vec) -> Vec:

@@ -55,9 +55,6 @@ def _in_range(squares: Vec, size: Vec) -> Vec:
     return ((squares > low) & (squares < high)) | size.eq(0.0)
 
 
-# --- QR -----------------------------------------------------------------------------------------
-
-
 def _reflect(t: Tile, factors: Tile, whole: Vec, c: Any) -> None:
     """Turn a column into one with zeros below the diagonal, which it is kept in; see dlarfg.
 
@@ -100,9 +97,6 @@ def _apply(t: Tile, c: Any, target: Tile, j: Any, factor: Number) -> None:
     target[c, j] = _difference(target[c, j], dot)
     for i in t.range(plus(c, 1), m):
         target[i, j] = less_product(target[i, j], t[i, c], dot)
-
-
-# --- rotations ----------------------------------------------------------------------------------
 
 
 def _rotation(gap: Vec, apart: Number) -> tuple[Vec, Any]:

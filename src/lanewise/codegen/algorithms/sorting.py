@@ -45,9 +45,6 @@ COMPARED = 16
 MOST_BITS = 40
 
 
-# --- keys ---------------------------------------------------------------------------------------
-
-
 def sorts_before(a: Number, b: Number) -> Vec:
     """Return whether a number sorts before another."""
     if isinstance(a, Complex) or isinstance(b, Complex):
@@ -55,9 +52,6 @@ def sorts_before(a: Number, b: Number) -> Vec:
     if not is_float(a.kind):
         return key(a) < key(b)
     return (a < b) | (b.isnan() & ~a.isnan())
-
-
-# --- rows ---------------------------------------------------------------------------------------
 
 
 def in_order(items: Sequence[Number]) -> list[Number]:
@@ -116,9 +110,6 @@ def _passes(k: Builder, size: int, exchange: Callable[[Index, Index], None]) -> 
             start = first + number * run * 2
             for i in k.loops.range(start, (start + run).least(size - distance)):
                 exchange(i, i + distance)
-
-
-# --- tables -------------------------------------------------------------------------------------
 
 
 def search(k: Builder, x: Array, value: Number, side: str) -> Vec:
