@@ -16,21 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.addresses import (
-    AHEAD,
-    Affine,
-    Index,
-    as_index,
-    linear,
-    load_number,
-    plus,
-    size_of,
-    store,
-    store_number,
-    stream,
-    times,
-)
-from lanewise.codegen.addresses import load as load_at
+from lanewise.codegen import addresses
+from lanewise.codegen.addresses import AHEAD, Affine, Index, as_index, linear, plus, size_of, times
 from lanewise.codegen.loops import Loops
 from lanewise.codegen.numbers import Number, of_vecs, vecs
 from lanewise.codegen.sizes import spaced
@@ -247,10 +234,10 @@ class Stored(Array):
         place, mask = self._masked(place, mask)
         if buffer.beside > 1:  # as NumPy has them
             where = self._offset(place, buffer.kinds[0])
-            return load_number(self.loops.e, buffer.pointers[0], where, self.dtype, mask)
+            return addresses.load_number(self.loops.e, buffer.pointers[0], where, self.dtype, mask)
         return of_vecs(
             [
-                load_at(self.loops.e, pointer, self._offset(place, kind), kind, mask)
+                addresses.load(self.loops.e, pointer, self._offset(place, kind), kind, mask)
                 for pointer, kind in zip(buffer.pointers, buffer.kinds, strict=True)
             ]
         )
@@ -265,11 +252,11 @@ class Stored(Array):
         place, mask = self._masked(place, mask)
         if buffer.beside > 1:
             where = self._offset(place, buffer.kinds[0])
-            store_number(self.loops.e, buffer.pointers[0], where, value, mask)
+            addresses.store_number(self.loops.e, buffer.pointers[0], where, value, mask)
             return
         rows = zip(buffer.pointers, buffer.kinds, vecs(value), strict=True)
         for pointer, kind, piece in rows:
-            store(self.loops.e, pointer, self._offset(place, kind), piece, mask)
+            addresses.store(self.loops.e, pointer, self._offset(place, kind), piece, mask)
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -298,10 +285,12 @@ class Given(Array):
 
     def at(self, *index: Index) -> Number:
         place, ahead = self.offset(*index), AHEAD if self.lead else 0
-        return load_number(self.loops.e, self.pointer, place, self.dtype, self.loops.mask, ahead)
+        return addresses.load_number(
+            self.loops.e, self.pointer, place, self.dtype, self.loops.mask, ahead
+        )
 
     def store(self, index: tuple[Index, ...], value: Number, mask: Vec | None) -> None:
-        store_number(self.loops.e, self.pointer, self.offset(*index), value, mask)
+        addresses.store_number(self.loops.e, self.pointer, self.offset(*index), value, mask)
 
     def stream(self, index: tuple[Index, ...], value: Number, aligned: Vec) -> None:
         """Write an element past the caches, if the memory is `aligned`: nobody reads it soon."""
@@ -310,6 +299,6 @@ class Given(Array):
         assert isinstance(offset, Affine)
         assert offset.step == size_of(number.kind)
         with e.when(aligned):
-            stream(e, self.pointer, offset, number)
+            addresses.stream(e, self.pointer, offset, number)
         with e.when(~aligned):
-            store(e, self.pointer, offset, number, None)
+            addresses.store(e, self.pointer, offset, number, None)

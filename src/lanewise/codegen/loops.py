@@ -120,7 +120,7 @@ class Loops:
             known = range(first, last, step)
             is_short = self.unrolling.is_short(len(known)) if unroll is None else len(known) <= 1
             if unroll or is_short:
-                with self.unrolling.copied(len(known)):
+                with self.unrolling.within(copies=len(known)):
                     yield from known
                 return
         span = None
@@ -128,7 +128,7 @@ class Loops:
             span = (first, last - 1) if step > 0 else (last + 1, first)
         if not polls:
             is_rolled = rolled and known is not None and len(known) <= UNROLLED
-            with self.unrolling.rolled(is_rolled):
+            with self.unrolling.within(is_rolled=is_rolled):
                 yield from self._counted(first, last, step, span, is_rolled)
         elif known is not None and len(known) <= STRIP:
             yield from self._counted(first, last, step, span)
@@ -329,7 +329,7 @@ class Loops:
         in_lanes = combine is not None and self.is_folded_in_lanes(shape, work)
         if not in_lanes and not within and self.unrolling.is_written_out(shape, work):
             found = list(start)
-            with self.unrolling.copied(math.prod(shape)):
+            with self.unrolling.within(copies=math.prod(shape)):
                 for index in np.ndindex(*shape):
                     found = list(step(index, *found))
             return found

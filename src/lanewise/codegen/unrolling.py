@@ -44,8 +44,8 @@ class Unrolling:
         self.share = MOST_SHARE
         #: How often the code at hand is written, as loops around it are written out.
         self._copies = 1
-        #: Within how many loops of nests, that might be written out but run, the code at hand is.
-        self._rolled = 0
+        #: Whether a loop around it is of a nest that might be written out, but runs.
+        self._is_rolled = False
 
     @property
     def _most(self) -> int:
@@ -64,7 +64,7 @@ class Unrolling:
         if not is_small(shape):
             return False
         # What is read at the index of a loop around is not in registers.
-        elements, most = math.prod(shape), self._most if self._rolled else self.share
+        elements, most = math.prod(shape), self._most if self._is_rolled else self.share
         return elements <= 1 or elements * work * self._copies <= most
 
     def written_out(self, shape: Sequence[Any], work: int = 1) -> list[bool]:
@@ -81,19 +81,11 @@ class Unrolling:
         return found[::-1]
 
     @contextmanager
-    def copied(self, count: int) -> Generator[None]:
-        """Count that code is written so many times."""
-        outer, self._copies = self._copies, self._copies * max(count, 1)
+    def within(self, *, copies: int = 1, is_rolled: bool = False) -> Generator[None]:
+        """Write the turns of a loop: so many times, or of a nest that might be written out once."""
+        outer = self._copies, self._is_rolled
+        self._copies, self._is_rolled = self._copies * max(copies, 1), self._is_rolled or is_rolled
         try:
             yield
         finally:
-            self._copies = outer
-
-    @contextmanager
-    def rolled(self, is_rolled: bool) -> Generator[None]:
-        """Write a loop that runs; if it `is_rolled`, of a nest that might be written out."""
-        self._rolled += is_rolled
-        try:
-            yield
-        finally:
-            self._rolled -= is_rolled
+            self._copies, self._is_rolled = outer

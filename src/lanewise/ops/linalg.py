@@ -191,9 +191,9 @@ class det:
     batch = leading_axes
 
     def lanes(k, types, x):
-        return (
-            k.linalg.det(types[0], x) if is_small(x) else called(k, types, "det", (x,), fails=False)
-        )
+        if is_small(x):
+            return k.linalg.det(types[0], x)
+        return called(k, types, "det", (x,), fails=False)
 
     def jvp(d, tangents, y, x):
         factors = np.swapaxes(d.emit(adjugate, x), -1, -2)
@@ -310,11 +310,9 @@ class slogdet:
     batch = leading_axes
 
     def lanes(k, types, x):
-        return (
-            k.linalg.slogdet(types, x)
-            if is_small(x)
-            else called(k, types, "slogdet", (x,), fails=False)
-        )
+        if is_small(x):
+            return k.linalg.slogdet(types, x)
+        return called(k, types, "slogdet", (x,), fails=False)
 
     def jvp(d, tangents, results, x):
         (t,), sign = tangents, results[0]

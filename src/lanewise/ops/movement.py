@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -192,9 +193,8 @@ class update_slice:
 
     def lanes(k, types, x, values, *, index):
         is_known = all([part is None or type(part[0]) is int for part in index])
-        return k.updates.written(
-            x, values, lambda i: k.views.sliced_at(index, i), is_known=is_known
-        )
+        place = partial(k.views.sliced_at, index)
+        return k.updates.written(x, values, place, is_known=is_known)
 
     jvp = linear(0, 1)
 

@@ -269,9 +269,8 @@ class sum_to:
         if not axes:
             return x
         kept = tuple([size for axis, size in enumerate(x.shape) if axis not in axes])
-        return k.views.reshaped(
-            k.reductions.reduced(array_type(x.dtype, kept), x, np.add, axes), shape
-        )
+        found = k.reductions.reduced(array_type(x.dtype, kept), x, np.add, axes)
+        return k.views.reshaped(found, shape)
 
     jvp = linear(0)
 

@@ -51,11 +51,9 @@ class slice_bound:
 
     def lanes(k, types, bound, size, *, backward):
         b, s = (aligned(x, len(types[0].shape)) for x in (bound, size))
+        clipped = k.views.slice_bound
         return k.lazy(
-            _INTP,
-            types[0].shape,
-            lambda *i: k.views.slice_bound(b(*i), s(*i), backward),
-            (bound, size),
+            _INTP, types[0].shape, lambda *i: clipped(b(*i), s(*i), backward), (bound, size)
         )
 
     samples = (
@@ -163,10 +161,8 @@ class put_slice:
         return scatter.batch(every, x, values, at, axis=axis, fn=None)  # ty: ignore[not-callable]
 
     def lanes(k, types, x, values, start, stop, *, axis, step, length):
-        path = (("window", axis, step, length),)
-        return k.updates.written(
-            x, values, k.views.place_of_view(x.shape, path, [start.at(), stop.at()])
-        )
+        ends, path = [start.at(), stop.at()], (("window", axis, step, length),)
+        return k.updates.written(x, values, k.views.place_of_view(x.shape, path, ends))
 
     jvp = linear(0, 1)
 
