@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from lanewise.ir.dims import Dim
 #: Numbers are picked from at most so many by comparing; from more in memory.
 COMPARED = 64
 
+#: Gives the index at which a value at an index goes.
+Place: TypeAlias = Callable[[Sequence[Index]], Sequence[Index]]
+
 
 class Write(NamedTuple):
     """Values that are written to an array, or combined with its elements by a ufunc."""
@@ -36,26 +39,15 @@ class Updates:
     def __init__(self, k: Builder) -> None:
         self.k = k
 
-    def written(
-        self,
-        x: Array,
-        values: Array,
-        place: Callable[[Sequence[Index]], Sequence[Index]],
-        *,
-        is_known: bool = False,
-        within: Ends = NOWHERE,
-        is_written: Callable[[Sequence[Index]], Vec] | None = None,
-    ) -> Array:
-        """Return `x` with values written at places; see `together`."""
-        (result,) = self.together(
-            [(x, values, None)], place, is_known=is_known, within=within, is_written=is_written
-        )
+    def written(self, x: Array, values: Array, place: Place, **options: Any) -> Array:
+        """Return `x` with values written at places; the options are those of `together`."""
+        (result,) = self.together([(x, values)], place, **options)
         return result
 
     def together(
         self,
         writes: Sequence[tuple[Any, ...]],
-        place: Callable[[Sequence[Index]], Sequence[Index]],
+        place: Place,
         *,
         is_known: bool = False,
         of: Sequence[Array] = (),
@@ -104,17 +96,12 @@ class Updates:
                 body(*index)
         return results
 
-    def _chosen(
-        self, write: Write, place: Callable[[Sequence[Index]], Sequence[Index]]
-    ) -> Elements:
+    def _chosen(self, write: Write, place: Place) -> Elements:
         """Return a small array with values written where an element's place is theirs."""
         x, values = write.x, write.values
         items, strides = list(items_of(x)), row_major(x.shape)
         for i, value in zip(np.ndindex(*values.shape), items_of(values), strict=True):
-            where = linear(place(i), strides)
-            self._set(
-                items, self.k.index(where) if isinstance(where, Dim) else where, value, write.fn
-            )
+            self._set(items, linear(place(i), strides), value, write.fn)
         return self.k.elements(x.dtype, x.shape, items)
 
     def view_written(
@@ -150,6 +137,7 @@ class Updates:
             dtype = numbers.dtype_of(item)
             return value if fn is None else self._combined(fn, item, value, dtype)
 
+        where = self.k.index(where) if isinstance(where, Dim) else where
         if isinstance(where, Vec) and where.value is not None:
             where = int(where.value)
         if isinstance(where, int):
