@@ -271,23 +271,12 @@ class Calls:
     ) -> list[Array]:
         """Return the results of a generalized ufunc, whose loop is called for each example.
 
-        Parameters
-        ----------
-        types
-            Those of the results: the loop's own are converted.
-        fns
-            The function; or two of them, of which the second is called where `which` holds.
-        dtypes
-            Those of the loop, for operands and results.
-        axes
-            Which axes of each operand, and of each result, are core dimensions, in their order;
-            None for the last ones. The others broadcast.
-        nanoseconds
-            What it takes for an example, about.
-        fails
-            Whether it gives NaN first where NumPy raises.
-        is_locked
-            Whether it is called under Python's lock, and may raise.
+        They are converted to `types`; `dtypes` are those of the loop, for operands and results. Of
+        two functions `fns` the second is called where `which` holds. `axes` say which axes of each
+        operand, and of each result, are core dimensions, in their order, None that the last ones
+        are; the others broadcast. It takes `nanoseconds` for an example, about. One that `fails`
+        gives NaN first where NumPy raises; one that `is_locked` is called under Python's lock, and
+        may raise.
         """
         k = self.k
         inputs, outputs = parse_signature(fns[0].signature)

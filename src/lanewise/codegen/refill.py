@@ -34,14 +34,8 @@ from lanewise.codegen.choices import instructions, only_indexed, turn_of
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.loops import TURNS
 from lanewise.codegen.numbers import vecs
-from lanewise.codegen.sizes import Counted, is_few, is_unknown
-from lanewise.codegen.uniformity import (
-    IN_REGISTERS,
-    is_small,
-    varying_carry,
-    varying_outputs,
-    varying_sizes,
-)
+from lanewise.codegen.sizes import Counted, is_unknown
+from lanewise.codegen.uniformity import is_small, varying_carry, varying_outputs, varying_sizes
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import while_
@@ -100,7 +94,7 @@ def plan(body: Graph, in_dims: Sequence[int | None], lanes: int) -> Plan | None:
     indexed = {value for value in rows if only_indexed(body, body.inputs.index(value))}
     varies = dict(zip(handed, varying_outputs(before, mapped), strict=True))
     held = [value for value in handed if varies[value] and value not in indexed]
-    if any(not is_few(value.type.shape, IN_REGISTERS) for value in (*held, *loop.results)):
+    if any(not is_small(value.type.shape) for value in (*held, *loop.results)):
         return None
     moved = [v for graph in (before, after) for v in rows if v in _read(graph) and v not in indexed]
     accesses = sum(map(count, (*moved, *body.outputs)))
