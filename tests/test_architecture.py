@@ -220,6 +220,38 @@ def test_what_lists_operations_is_found():
     assert not asks_for_a_name(ast.parse("op.primitive is exp", mode="eval").body)
 
 
+def private_names(tree: ast.AST) -> set[str]:
+    """Return the private attributes and methods that a module gives to its own objects."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+    return found
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        path
+        for name in ("ir", "ops", "codegen", "passes", "runtime")
+        for path in (ROOT / name).rglob("*.py")
+    ],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_private_attributes_stay_in_their_module(path):
+    tree = ast.parse(path.read_text())
+    own = private_names(tree)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute) or ast.unparse(node).startswith(("np.", "sys.")):
+            continue
+        is_private = node.attr.startswith("_") and not node.attr.startswith("__")
+        assert not is_private or node.attr in own, f"{path}:{node.lineno} reads {ast.unparse(node)}"
+
+
 def steps() -> set[str]:
     """Return the names of all functions that are steps of pipelines."""
     return {step.run.__name__ for pipeline in PIPELINES for step in pipeline.steps}

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from lanewise.ir.dims import Undecided
-from lanewise.ir.location import Location, Place, _is_own, is_of_lanewise
+from lanewise.ir.location import Location, Place, is_of_lanewise, is_own_file
 
 
 class ConcretizationError(TypeError):
@@ -347,7 +347,7 @@ def _of_user(place: TracebackType | None) -> TracebackType | None:
     kept, is_ours = [], False
     while place is not None:
         code = place.tb_frame.f_code
-        is_ours = is_of_lanewise(code) or (is_ours and _is_own(code.co_filename))
+        is_ours = is_of_lanewise(code) or (is_ours and is_own_file(code.co_filename))
         if not is_ours:
             kept.append(place)
         place = place.tb_next

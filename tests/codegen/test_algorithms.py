@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,11 +10,11 @@ import pytest
 import lanewise as lw
 import lanewise.codegen
 import lanewise.ops
-from lanewise.codegen.algorithms import python_calls, tiles
+from lanewise.codegen import functions
+from lanewise.codegen.algorithms import tiles
+from lanewise.codegen.algorithms.sorting import Sorting
 from lanewise.codegen.algorithms.tiles import Tile
-from lanewise.codegen.algorithms.vocabulary import Algorithms
 from lanewise.codegen.numbers import vecs
-from lanewise.codegen.rules import Rules
 from lanewise.ir.types import array_type
 from lanewise.ops.python import FUNCTIONS
 from support.backends import backend
@@ -78,8 +76,8 @@ def test_conjugates():
 @pytest.mark.parametrize("chosen", [(), (0,), (8,), (0, 8), (2, 3, 5), range(9)])
 def test_places_of_a_mask_stand_one_behind_the_other(chosen, monkeypatch):
     made = []
-    places_of = Algorithms.places_of
-    monkeypatch.setattr(Algorithms, "places_of", lambda *args: made.append(1) or places_of(*args))
+    places_of = Sorting.places_of
+    monkeypatch.setattr(Sorting, "places_of", lambda *args: made.append(1) or places_of(*args))
     rows = np.full((5, 9 + 3 * len(chosen) + sum(chosen)), -1.0)  # a kernel of its own for each
     rows[:, list(chosen)] = 1.0
     rows[4] *= -1  # the others are chosen
@@ -99,12 +97,12 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("group", [8, 0], ids=["lanes", "scalar"])
-@pytest.mark.parametrize("name, count", python_calls._FUNCTIONS, ids=str)
+@pytest.mark.parametrize("name, count", functions.PYTHONS, ids=str)
 def test_functions_of_python_numbers(name, count, group):
     """They give what Python's give, and fail wherever those raise, or have more than 64 bits."""
     if name == "math.fma" and not hasattr(math, "fma"):
         pytest.skip("this Python has no math.fma")
-    rule, dtype = python_calls._FUNCTIONS[name, count]
+    rule, dtype = functions.PYTHONS[name, count]
     values = NUMBERS["i" if dtype.kind == "i" else "f"]
     if name == "math.factorial":  # Python's of others takes all memory
         values = values[np.abs(values) < 1000]
@@ -125,16 +123,7 @@ def test_functions_of_python_numbers(name, count, group):
     assert compared >= 5
 
 
-# --- words ----------------------------------------------------------------------------------------
-
-
-def test_every_word_of_the_vocabulary_is_said():
-    """A method that no rule calls is dead; a rule is in `ops/`, or in the compiler itself."""
-    folders = [Path(module.__path__[0]) for module in (lanewise.ops, lanewise.codegen)]
-    text = "\n".join([file.read_text() for folder in folders for file in folder.rglob("*.py")])
-    words = [name for name in vars(Algorithms) if not name.startswith("_")]
-    assert len(words) > 15 and not set(words) & set(dir(Rules))
-    assert [word for word in words if not re.search(rf"\bk\.{word}\(", text)] == []
+# --- reductions in runs --------------------------------------------------------------------------
 
 
 def test_reductions_in_runs():
@@ -142,7 +131,7 @@ def test_reductions_in_runs():
 
     def build(k, x):
         whole = k.row((5,), *[x + float(i) for i in range(5)])
-        found = k.reduced_in_runs(type_, whole, np.add, (0, 2, 3), 0)
+        found = k.reductions.in_runs(type_, whole, np.add, (0, 2, 3), 0)
         return tuple([vecs(found.at(i))[0] for i in range(3)])
 
     found = run(build, np.array([1.0]))

@@ -10,9 +10,9 @@ from lanewise.codegen.addresses import Affine, as_index, linear, plus, size_of, 
 from lanewise.codegen.arrays import Elements, Given, Lazy, row_major
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.loops import Loops
 from lanewise.codegen.numbers import vecs
 from lanewise.codegen.rows import fits
-from lanewise.codegen.rules import _digit, _groups
 from lanewise.codegen.sizes import (
     Counted,
     computed,
@@ -24,6 +24,7 @@ from lanewise.codegen.sizes import (
     room,
 )
 from lanewise.codegen.vector import Vec
+from lanewise.codegen.views import _digit, _groups
 from lanewise.ir.dims import Dim, dim_max, dim_min
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.types import array_type
@@ -105,7 +106,7 @@ def test_neighbours_are_loaded_at_once(step, name):
     """Of rows of three numbers each, an element of each row is gathered."""
     e = emitter()
     index = Affine(e, e.constant("i64", 0), 1)
-    x = Given(Writing(e), FLOAT, (), "%x", (index,), (step,))
+    x = Given(Loops(e), FLOAT, (), "%x", (index,), (step,))
     assert x.varies and x.shape == ()
     vecs(x.at())
     assert name in e.finish("f", "void", [])
@@ -115,7 +116,7 @@ def test_rows_are_transposed_in_registers_where_they_are_short():
     e = emitter()
     k = Writing(e)
     index = Affine(e, e.constant("i64", 0), 1)
-    rows = [Given(k, FLOAT, (n,), "%x", (index,), (8 * n, 8)) for n in (1, 3, 400)]
+    rows = [Given(k.loops, FLOAT, (n,), "%x", (index,), (8 * n, 8)) for n in (1, 3, 400)]
     assert [fits(k, x) for x in rows] == [True, True, False]
 
 
@@ -169,15 +170,15 @@ def test_an_index_of_several_is_known_from_their_place():
 
 
 VIEWS = {
-    "reshaped": (lambda k, a: k.reshaped(a, (3, 2)), lambda a: a.reshape(3, 2)),
-    "flat": (lambda k, a: k.reshaped(a, (6,)), lambda a: a.reshape(6)),
+    "reshaped": (lambda k, a: k.views.reshaped(a, (3, 2)), lambda a: a.reshape(3, 2)),
+    "flat": (lambda k, a: k.views.reshaped(a, (6,)), lambda a: a.reshape(6)),
     "transposed": (lambda k, a: k.view(a, (3, 2), lambda i, j: (j, i)), lambda a: a.T),
     "concatenated": (
-        lambda k, a: k.concatenated(array_type(FLOAT, (4, 3)), [a, a], 0),
+        lambda k, a: k.views.concatenated(array_type(FLOAT, (4, 3)), [a, a], 0),
         lambda a: np.concatenate([a, a]),
     ),
     "padded": (
-        lambda k, a: k.padded(array_type(FLOAT, (4, 4)), a, k.e.constant("f64", 9.0), (1, 0)),
+        lambda k, a: k.views.padded(array_type(FLOAT, (4, 4)), a, k.e.constant("f64", 9.0), (1, 0)),
         lambda a: np.pad(a, ((1, 1), (0, 1)), constant_values=9.0),
     ),
 }

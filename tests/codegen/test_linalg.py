@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.codegen.algorithms import linalg, orthogonal
+from lanewise.codegen.algorithms import linalg
+from lanewise.codegen.algorithms.orthogonal import Orthogonal
 from lanewise.ops import lapack
 from lanewise.runtime import dispatch
 from support import oracle
@@ -61,7 +62,7 @@ ALL = {
     "eigvalsh": lambda x: np.linalg.eigvalsh(x + x.conj().T),
     "svdvals": lambda x: np.linalg.svd(x, compute_uv=False),
 }
-ROTATED = {orthogonal.eigvalsh.__name__, orthogonal.svdvals.__name__}
+ROTATED = {Orthogonal.eigvalsh.__name__, Orthogonal.svdvals.__name__}
 
 
 SIZES = [0, 1, 2, 3, 6, 9, 17, linalg.IN_LANES]

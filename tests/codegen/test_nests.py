@@ -9,8 +9,8 @@ import lanewise as lw
 from lanewise.codegen import emitter
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import TooLong
-from lanewise.codegen.loops import LEAST_SHARE, MOST_SHARE, share_of
-from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.loops import Loops
+from lanewise.codegen.unrolling import LEAST_SHARE, MOST_SHARE, Unrolling, share_of
 
 RNG = np.random.default_rng(16)
 #: Instructions that LLVM compiles in about a second at most.
@@ -111,14 +111,14 @@ def test_kernels_of_nests_are_made_and_are_not_long(name, monkeypatch):
 
 
 def test_inner_loops_of_a_nest_are_written_out_first():
-    k = Lowering(Emitter(Module(), 4, 1))
-    assert k.share == MOST_SHARE
-    assert k.written_out((5, 5, 3), work=2) == [False, True, True]
-    assert k.written_out((2, 2, 2), work=2) == [True, True, True]
-    assert k.written_out((2, 4), work=150) == [False, False]
-    assert k.written_out((4, 9), work=1) == [True, False]
-    assert k.is_written_out((4, 4), work=32)
-    assert not k.is_written_out((4, 4), work=33)
+    unrolling = Unrolling()
+    assert unrolling.share == MOST_SHARE
+    assert unrolling.written_out((5, 5, 3), work=2) == [False, True, True]
+    assert unrolling.written_out((2, 2, 2), work=2) == [True, True, True]
+    assert unrolling.written_out((2, 4), work=150) == [False, False]
+    assert unrolling.written_out((4, 9), work=1) == [True, False]
+    assert unrolling.is_written_out((4, 4), work=32)
+    assert not unrolling.is_written_out((4, 4), work=33)
 
 
 def test_operations_of_a_large_kernel_have_less_each():
@@ -127,13 +127,13 @@ def test_operations_of_a_large_kernel_have_less_each():
 
 
 def test_code_within_loops_that_are_written_out_counts_as_often():
-    k, seen = Lowering(Emitter(Module(), 4, 1)), []
-    for _ in k.range(8):
-        seen.append(k.written_out((4, 4), work=2))
-        inner = [i for i in k.range(8)] + [i for i in k.range(8)]
+    loops, seen = Loops(Emitter(Module(), 4, 1)), []
+    for _ in loops.range(8):
+        seen.append(loops.unrolling.written_out((4, 4), work=2))
+        inner = [i for i in loops.range(8)] + [i for i in loops.range(8)]
         assert all(isinstance(i, int) for i in inner)
-        for _ in k.range(8):
-            for i in k.range(8):
+        for _ in loops.range(8):
+            for i in loops.range(8):
                 assert not isinstance(i, int)
     assert seen == [[False, True]] * 8
 

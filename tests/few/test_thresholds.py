@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.codegen import loops, reductions
+from lanewise.codegen import reductions, unrolling
 from lanewise.passes import rowwise, single, spread
 from lanewise.runtime import buffers, launch, mend
 
 #: Sizes of arrays, or of loops: where one strategy ends and another one begins.
 ELEMENTS = {
     "one lane, or more": 1,
-    "turns written out": loops.UNROLLED,
+    "turns written out": unrolling.UNROLLED,
     "a map over turns": spread.FEWEST,
     "a run of a sum": reductions.RUN,
-    "written out, or in memory": loops.MOST_SHARE,
+    "written out, or in memory": unrolling.MOST_SHARE,
     "a large array": single.LARGE,
     "rows, or elements, in lanes": rowwise.FEWEST,
     "one thread, or all": launch.INLINE,

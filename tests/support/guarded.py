@@ -24,7 +24,7 @@ import numpy as np
 
 from lanewise.codegen.kernel import FAILED, HEAD, STOPPED
 from lanewise.codegen.kernel_cache import KERNELS, kernel_for
-from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.storage import Storage
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Operation
@@ -40,7 +40,7 @@ PAGE = mmap.PAGESIZE
 EMPTY = 0xA5
 #: Where a kernel's text says that a page of its local memory is not to be touched.
 _GAP = re.compile(r"; nobody's page: (\d+)")
-_allocate = Lowering._allocate
+_allocate = Storage.allocate
 _libc = ctypes.CDLL(None, use_errno=True)
 _poll = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(lambda context: 0)
 
@@ -201,18 +201,18 @@ class Guarded:
         return guarded
 
     @staticmethod
-    def allocate(k: Lowering, size: DimLike) -> Any:
-        """Take local memory, and a page of nobody behind it; see `Lowering._allocate`.
+    def allocate(storage: Storage, size: DimLike) -> Any:
+        """Take local memory, and a page of nobody behind it; see `Storage.allocate`.
 
         At which end of its pages it lies is read when the kernel runs: the first byte of all local
         memory says it, which has a page to itself. What is of unknown size lies behind all others.
         """
         if isinstance(size, Dim):
-            return _allocate(k, size)
-        e = k.e
-        first = max(k.memory.size, PAGE)
+            return _allocate(storage, size)
+        e = storage.e
+        first = max(storage.memory.size, PAGE)
         end = first + -(-max(size, 1) // PAGE) * PAGE
-        k.memory.size = end + PAGE
+        storage.memory.size = end + PAGE
         byte, at_end, offset, name = (e.name() for _ in range(4))
         e.entry += [
             f"  ; nobody's page: {end}",
@@ -231,16 +231,16 @@ def guarding(*at_ends: bool) -> Generator[Guarded]:
     By default each kernel runs twice: with buffers that end at an inaccessible page, and with such
     that begin behind one. Both must give the same.
     """
-    before = kernel_runner.native, Lowering._allocate, dict(KERNELS)
+    before = kernel_runner.native, Storage.allocate, dict(KERNELS)
     guarded = Guarded(*(at_ends or (True, False)))
     kernel_runner.native = guarded.native  # ty: ignore[invalid-assignment]
-    Lowering._allocate = Guarded.allocate  # ty: ignore[invalid-assignment]
+    Storage.allocate = Guarded.allocate  # ty: ignore[invalid-assignment]
     KERNELS.clear()  # their local arrays lie side by side
     dispatch._cache.clear()
     try:
         yield guarded
     finally:
-        kernel_runner.native, Lowering._allocate, kernels = before
+        kernel_runner.native, Storage.allocate, kernels = before
         KERNELS.clear()
         KERNELS.update(kernels)
         dispatch._cache.clear()

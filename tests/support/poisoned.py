@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.kernel_cache import KERNELS
-from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.loops import Loops
 from lanewise.codegen.memory import Memory
+from lanewise.codegen.storage import Storage
 from lanewise.runtime import dispatch
 
 
@@ -37,19 +39,19 @@ given_back: list[int] = []
 @contextmanager
 def poisoning() -> Generator[None]:
     """Compile kernels anew while the ``with`` block lasts, with such memory."""
-    make, known = Lowering.__init__, dict(KERNELS)
+    make, known = Storage.__init__, dict(KERNELS)
 
-    def poisoned(self: Lowering, e: Emitter) -> None:
-        make(self, e)
-        self.memory = Poisoned(e)
+    def poisoned(self: Storage, loops: Loops, fail: Any) -> None:
+        make(self, loops, fail)
+        self.memory = Poisoned(loops.e)
 
-    Lowering.__init__ = poisoned
+    Storage.__init__ = poisoned
     KERNELS.clear()
     dispatch._cache.clear()
     try:
         yield
     finally:
-        Lowering.__init__ = make
+        Storage.__init__ = make
         KERNELS.clear()
         KERNELS.update(known)
         dispatch._cache.clear()

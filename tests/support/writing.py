@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.algorithms.vocabulary import Algorithms
 from lanewise.codegen.arrays import Elements
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.emitter import Emitter
+from lanewise.codegen.kernel import with_parts
 from lanewise.codegen.numbers import Number, dtype_of, vecs
 from lanewise.codegen.vector import Vec
 from support.driver import compile_elementwise
@@ -17,18 +18,17 @@ from support.driver import compile_elementwise
 FLOAT = np.dtype(np.float64)
 
 
-class Writing(Algorithms):
-    """A lowering without a kernel around it: conditions of failures are collected."""
+class Writing(Builder):
+    """A builder without a kernel around it: conditions of failures are collected."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
+        with_parts(self)
+        self.loops.poll = lambda turns=1: None
         self.failing: list[Vec] = []
 
     def fail(self, condition: Vec) -> None:
         self.failing.append(condition)
-
-    def poll(self, turns: Any = 1) -> None:
-        pass
 
     def row(self, shape: tuple[int, ...], *items: Number) -> Elements:
         """Return an array of numbers in registers."""
@@ -54,7 +54,7 @@ def run(
     def function(*numbers: Number) -> Any:
         e = vecs(numbers[0])[0].e
         k = Writing(e)
-        k.in_lanes = group != 0
+        k.loops.in_lanes = group != 0
         return build(k, *numbers)
 
     return compile_elementwise(function, taken, group)(*arrays)

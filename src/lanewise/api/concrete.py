@@ -571,7 +571,7 @@ def executable_of(
     executable = Executable(graph, {None: None, False: INTERPRET, True: COMPILE}[compile], lent)
     if compile:
         left = [it for it in executable.uncompiled() if INTERNAL not in it[1]]
-        found = [f"{_told(op.primitive.name, reason)}{at(op._place)}" for op, reason in left]
+        found = [f"{_told(op.primitive.name, reason)}{at(op.place)}" for op, reason in left]
         if found:
             listed = "\n  ".join(dict.fromkeys(found))
             raise ValueError(

@@ -55,7 +55,7 @@ from lanewise.api.unchanged import (
     held_in,
 )
 from lanewise.autograph.calls import has_followed
-from lanewise.ir.location import _is_own, is_of_lanewise
+from lanewise.ir.location import is_of_lanewise, is_own_file
 from lanewise.passes.survive import is_raising
 from lanewise.trace.trace import could_change
 
@@ -418,7 +418,7 @@ def _is_library(module: ModuleType) -> bool:
     """Whether a module is one of a library that computes, and no file of the user's of its name."""
     file = getattr(module, "__file__", None)
     is_known = top(module.__name__) in LIBRARIES | TELLING | PARTS.keys()
-    return is_known and (file is None or _is_own(file))
+    return is_known and (file is None or is_own_file(file))
 
 
 def _is_telling(x: Any) -> bool:
@@ -436,7 +436,7 @@ def _is_of_file(func: FunctionType) -> bool:
     """Whether a function is one of a library that computes."""
     name = func.__globals__.get("__name__", "")
     is_known = top(name) in LIBRARIES or func.__name__ in PARTS.get(name, ())
-    return is_known and _is_own(func.__code__.co_filename)
+    return is_known and is_own_file(func.__code__.co_filename)
 
 
 def _is_of_library(x: Any) -> bool:

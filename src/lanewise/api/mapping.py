@@ -413,7 +413,7 @@ def _warn_of_lost_writes(given: MapCall, trace: Trace, tensors: list[Tensor]) ->
     for position, (tensor, value) in enumerate(zip(tensors, trace.inputs, strict=False)):
         if tensor._value is value:
             continue
-        place = next((op._place for op in trace.operations if tensor._value in op.results), None)
+        place = next((op.place for op in trace.operations if tensor._value in op.results), None)
         location = None if place is None else Location(*place)
         name = f"vmap({function_name(given.func)}): {given.path(position)}"
         warnings.warn_explicit(

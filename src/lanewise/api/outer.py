@@ -113,7 +113,7 @@ def _held_elsewhere(slots: Sequence[Slot], old: Sequence[Any], trace: Watched) -
     """
     if not slots:
         return []
-    known = Counter([id(x) for row in trace._by_array.values() for x in row[:2]])
+    known = Counter([id(x) for row in trace.by_array.values() for x in row[:2]])
     known.update([id(source) for source, _ in trace.captures])
     known.update([id(slot.owner) for slot in slots])
     known.update(map(id, trace.made()))
@@ -315,10 +315,10 @@ def _same_again(
         or not is_same_graph
         or any([not _is_same_source(x, y) for x, y in zip(captures, captures_before, strict=True)])
     ):
-        reading = [op._place for op in graph.operations if not set(taken).isdisjoint(op.operands)]
+        reading = [op.place for op in graph.operations if not set(taken).isdisjoint(op.operands)]
         if not taken:
             pairs = zip(graph.operations, graph_before.operations, strict=False)
-            reading = [op._place for op, other in pairs if op.signature is not other.signature]
+            reading = [op.place for op, other in pairs if op.signature is not other.signature]
         change = changes[0]
         refuse(done, _named(change.slot, func), change.line, next(iter(reading), change.line))
     return later
@@ -361,7 +361,7 @@ def _paired(
     """Return each change with what the second example made of the place."""
     known = {change.slot.key for change in changes}
     for key, (slot, before) in second.changes.items():
-        if key not in known and id(slot.owner) not in trace._born:
+        if key not in known and id(slot.owner) not in trace.born:
             slots = _held_elsewhere([slot], [before], second)
             if slots and not _is_equal(before, slot.get()):
                 name, line = _named(slot, func), second.lines[key]

@@ -66,7 +66,7 @@ def _varying(
         makers[trace.number] = None
     for op in operations:
         if op.has_effect or not makers.keys().isdisjoint(op.operands):
-            makers.update(dict.fromkeys(op.results, op._place))
+            makers.update(dict.fromkeys(op.results, op.place))
     return makers
 
 

@@ -234,7 +234,7 @@ class _Writer:
 
     def _refuse(self, op: Operation, reason: str) -> NoReturn:
         raise UnsupportedError(
-            f"{self._concrete.name} cannot be saved: {op.primitive.name}{at(op._place)}: {reason}"
+            f"{self._concrete.name} cannot be saved: {op.primitive.name}{at(op.place)}: {reason}"
             f"{op.primitive.instead}"
         ) from None
 

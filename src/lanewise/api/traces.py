@@ -26,7 +26,7 @@ from lanewise.api.tracing import Arguments
 from lanewise.api.writing import PlainCall
 from lanewise.errors import RetracingWarning
 from lanewise.ir.dims import Dim, Shape
-from lanewise.ir.location import _is_own
+from lanewise.ir.location import is_own_file
 
 #: `MANY` traces in so many calls are worth a warning.
 WINDOW = 10
@@ -400,7 +400,7 @@ def _difference(
 def _depth_of_caller() -> int:
     """Return how many frames of this package stand between `warnings.warn` and the user's call."""
     depth, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and _is_own(frame.f_code.co_filename):
+    while frame.f_back is not None and is_own_file(frame.f_code.co_filename):
         depth, frame = depth + 1, frame.f_back
     return depth
 

@@ -11,7 +11,7 @@ from types import FrameType, FunctionType
 from typing import Any, NoReturn
 
 from lanewise.errors import ConcretizationError, UnsupportedError, at
-from lanewise.ir.location import _is_own, here, lines_around
+from lanewise.ir.location import here, is_own_file, lines_around
 from lanewise.trace import tree
 from lanewise.trace.scratch import is_traced, unwrapped
 from lanewise.trace.tensor import Tensor, contains_tensor
@@ -74,7 +74,7 @@ def _refuse(name: str) -> NoReturn:
 def _written(name: str) -> tuple[str, str]:
     """Return what the user calls the function that is called now, and what to write."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_own(frame.f_code.co_filename):
+    while frame is not None and is_own_file(frame.f_code.co_filename):
         frame = frame.f_back
     found = None if frame is None else _calls_at(frame)
     if frame is None or found is None:

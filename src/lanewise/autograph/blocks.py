@@ -25,7 +25,7 @@ from lanewise.autograph.calls import fn
 from lanewise.autograph.managers import INSTALLED, OF_GENERATORS, gives, managed
 from lanewise.autograph.turns import Failure
 from lanewise.errors import REFUSALS
-from lanewise.ir.location import _is_own
+from lanewise.ir.location import is_own_file
 from lanewise.trace.trace import state
 
 
@@ -101,7 +101,7 @@ def _is_followed(manager: Any) -> bool:
     if type(exit_) is not FunctionType or not callable(getattr(type(manager), "__enter__", None)):
         return False
     file = exit_.__code__.co_filename
-    if _is_own(file) or file.startswith(INSTALLED):
+    if is_own_file(file) or file.startswith(INSTALLED):
         return False
     return state.attempt is not None or gives(exit_) or "print" in exit_.__code__.co_names
 

@@ -246,7 +246,7 @@ def next_(iterator: Any, *default: Any) -> Any:
     """``next``: not where it depends on the data whether it happens."""
     trace = state.trace
     take_from_outside(iterator)
-    if isinstance(trace, Region) and id(iterator) not in trace._born:
+    if isinstance(trace, Region) and id(iterator) not in trace.born:
         raise UnsupportedError(
             f"next() takes an item of an iterator from outside of a branch or loop body"
             f"{at(here())}, while the data decide whether or how often. Use a list and an index"

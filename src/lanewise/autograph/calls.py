@@ -32,7 +32,7 @@ from lanewise.autograph.foreign import guarded, refuse_writing
 from lanewise.autograph.known_calls import EFFECTS, is_library, name_of
 from lanewise.autograph.reached import know_reached
 from lanewise.autograph.state import DONT_CARE
-from lanewise.ir.location import _is_own
+from lanewise.ir.location import is_own_file
 from lanewise.trace.classwise import WRITING_TO_FIRST
 from lanewise.trace.constructors import CONSTRUCTORS, as_array, scratch_method
 from lanewise.trace.contents import ON_CONTENTS
@@ -141,7 +141,7 @@ _converted: dict[int, tuple[Any, ...]] = {}
 
 def _stays(code: CodeType) -> bool:
     known = _codes.get(id(code))
-    return _remember(code, _is_own(code.co_filename)) if known is None else known[1]
+    return _remember(code, is_own_file(code.co_filename)) if known is None else known[1]
 
 
 def _remember(code: CodeType, stays: bool) -> bool:
@@ -179,7 +179,7 @@ def _library(f: Any) -> Any:
         return f
     if code in DECORATED:
         return DECORATED[code](f)
-    if code is not None and not _is_own(code.co_filename):
+    if code is not None and not is_own_file(code.co_filename):
         return f  # without source: made by a dataclass, or by `exec`
     row = ROWS.get(f)
     if row is None and (f.__module__ or "").startswith("numpy.polynomial"):

@@ -39,7 +39,7 @@ from lanewise.autograph.known_calls import (
 )
 from lanewise.autograph.templates import StandIn, Template, Templates
 from lanewise.errors import ConcretizationError, UnsupportedError, at
-from lanewise.ir.location import _is_own, here
+from lanewise.ir.location import here, is_own_file
 from lanewise.ir.types import array_type
 from lanewise.ops.host import py_func
 from lanewise.trace.formatting import Text, written
@@ -234,7 +234,7 @@ def _frames(count: int) -> tuple[Frame, ...]:
     found: list[Frame] = []
     frame = sys._getframe(1)
     while frame is not None and len(found) < count:
-        if not _is_own(frame.f_code.co_filename):
+        if not is_own_file(frame.f_code.co_filename):
             found.append(Frame(frame.f_code, frame.f_lineno, frame.f_globals))
         frame = frame.f_back
     return tuple(found)

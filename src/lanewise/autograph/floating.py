@@ -144,9 +144,9 @@ class FloatingErrors:
 def set_states(operations: Sequence[Operation], states: tuple[tuple[str, str], ...]) -> None:
     """Note of operations, and of those within, what is asked of floating-point conditions."""
     for op in operations:
-        if op._place is not None:
-            merged = dict(states) | dict(states_at(op._place))
-            op._place = Location(*op._place[:2], tuple(sorted(merged.items())))
+        if op.place is not None:
+            merged = dict(states) | dict(states_at(op.place))
+            op.place = Location(*op.place[:2], tuple(sorted(merged.items())))
         for region in op.regions:
             set_states(region.operations, states)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from lanewise.autograph.build import is_ours
-from lanewise.ir.location import _is_own, here
+from lanewise.ir.location import here, is_own_file
 from lanewise.trace.regions import Stateful, Watched, in_region
 from lanewise.trace.trace import state
 
@@ -72,7 +72,7 @@ def is_made(result: Any, given: Any) -> bool:
 
 def _user_frame() -> Any:
     frame: Any = sys._getframe(1)
-    while frame is not None and _is_own(frame.f_code.co_filename):
+    while frame is not None and is_own_file(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 

@@ -10,7 +10,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from lanewise.ir.location import _is_own
+from lanewise.ir.location import is_own_file
 
 #: What calls give that are made when the graph runs, by what it is: None; numbers; else an object.
 NOTHING, FLOAT, INT, OBJECT = "nothing", "float", "int", "object"
@@ -214,4 +214,4 @@ def is_library(module: str) -> bool:
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None:
         return module in sys.builtin_module_names
-    return _is_own(file) or not file.endswith(".py")
+    return is_own_file(file) or not file.endswith(".py")

@@ -16,7 +16,7 @@ import numpy as np
 from lanewise.autograph.attempts import Attempt
 from lanewise.autograph.floating import FloatingErrors
 from lanewise.errors import REFUSALS
-from lanewise.ir.location import _is_own
+from lanewise.ir.location import is_own_file
 from lanewise.trace.trace import Stop, state
 
 #: Those whose end means nothing to the examples that raise.
@@ -88,7 +88,7 @@ def _may_swallow(manager: Any) -> bool:
     if type(exit_) is not FunctionType:
         return False
     file = exit_.__code__.co_filename
-    return not _is_own(file) and not file.startswith(INSTALLED) and gives(exit_)
+    return not is_own_file(file) and not file.startswith(INSTALLED) and gives(exit_)
 
 
 def gives(function: FunctionType) -> bool:

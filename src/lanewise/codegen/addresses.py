@@ -45,7 +45,7 @@ class Affine(Vec):
 
     def __add__(self, other: Vec | float | bool) -> Vec:
         if isinstance(other, Dim):
-            other = self._other(other)
+            other = self.operand(other)
         if isinstance(other, Affine):
             return Affine(self.e, self.base + other.base, self.step + other.step)
         if isinstance(other, Vec) and other.varying:
@@ -58,7 +58,7 @@ class Affine(Vec):
         return self + -other
 
     def __mul__(self, other: Vec | float | bool) -> Vec:
-        other = self._other(other)
+        other = self.operand(other)
         known = other.value
         if known is None:
             return Vec.__mul__(self, other)

@@ -8,7 +8,6 @@ nobody else refers to its buffer; a `Buffer` counts who does.
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,30 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.addresses import (
-    AHEAD,
-    Affine,
-    Index,
-    as_index,
-    linear,
-    load_number,
-    plus,
-    size_of,
-    store,
-    store_number,
-    stream,
-    times,
-)
-from lanewise.codegen.addresses import load as load_at
-from lanewise.codegen.numbers import Number, kinds_of, of_vecs, vecs
+from lanewise.codegen import addresses
+from lanewise.codegen.addresses import AHEAD, Affine, Index, as_index, linear, plus, size_of, times
+from lanewise.codegen.loops import Loops
+from lanewise.codegen.numbers import Number, of_vecs, vecs
 from lanewise.codegen.sizes import spaced
-from lanewise.codegen.vector import Vec, select
+from lanewise.codegen.vector import Vec
 from lanewise.ir.dims import Dim, DimLike, product
 
 #: Of ints, and of Dims where a kernel is told of sizes.
 Shape = tuple[Any, ...]
-#: For how many elements memory that grows has room at first, and of how many numbers at most.
-FIRST, MOST = 16, 1 << 40
 
 
 def row_major(shape: Iterable[Any]) -> tuple[Any, ...]:
@@ -66,6 +51,8 @@ class Array:
     buffers: frozenset[Buffer] = frozenset()
     #: Whether reading an element twice costs no more than finding it twice.
     is_ready: bool = True
+    #: Whether it is an operand of the kernel that all examples read alike.
+    is_shared: bool = False
     #: Whether lanes may differ in it, as far as can be told without computing it.
     varies: bool = True
     #: Whether finding an element may end the run, so that each must be found.
@@ -83,6 +70,10 @@ class Array:
     def at(self, *index: Index) -> Number:
         """Return the element at an index."""
         raise NotImplementedError
+
+    def transposed_at(self, axes: Sequence[int], index: Sequence[Index]) -> Number:
+        """Return the element at an index of it with its axes in another order."""
+        return self.at(*[index[axes.index(axis)] for axis in range(len(axes))])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.dtype}{list(self.shape)}>"
@@ -133,7 +124,17 @@ class Within:
 class Lazy(Array):
     """An element is computed when it is read."""
 
-    __slots__ = ("_at", "buffers", "depth", "is_ready", "may_fail", "of", "within", "work")
+    __slots__ = (
+        "_at",
+        "buffers",
+        "depth",
+        "is_ready",
+        "is_shared",
+        "may_fail",
+        "of",
+        "within",
+        "work",
+    )
 
     def __init__(
         self,
@@ -156,9 +157,23 @@ class Lazy(Array):
         self.may_fail = fails or any([x.may_fail for x in of])
         self.buffers = frozenset().union(*[x.buffers for x in of])
         self.is_ready = ready and all([x.is_ready for x in of])
+        self.is_shared = self.is_ready and all([x.is_shared for x in of])
 
     def at(self, *index: Index) -> Number:
         return self._at(*index)
+
+
+def filled(x: Array, number: Any) -> Within | None:
+    """Return between which ends an array may be other than a number, if that is known."""
+    known = x.within if isinstance(x, Lazy) else None
+    if known is None or number is None:
+        return None
+    return known if all([part.value == number for part in vecs(known.fill)]) else None
+
+
+def items_of(x: Array) -> list[Number]:
+    """Return all elements of a small array, in row-major order."""
+    return x.items if isinstance(x, Elements) else [x.at(*i) for i in np.ndindex(*x.shape)]
 
 
 @dataclass(eq=False, slots=True)
@@ -184,68 +199,19 @@ class Buffer:
     beside: int = 1
 
 
-class Heap:
-    """Memory for numbers, in as many pieces as these have parts; of each lane its own, if `wide`.
-
-    It grows by doubling, is used again by the next block of examples, and is given back where the
-    kernel ends.
-    """
-
-    __slots__ = ("_k", "_pointers", "_wide", "capacity", "kinds")
-
-    def __init__(self, k: Any, dtype: np.dtype, wide: bool) -> None:
-        self._k, self._wide, self.kinds = k, wide, kinds_of(dtype)
-        self._pointers = [_variable(k, "ptr", "null") for _ in self.kinds]
-        self.capacity = _variable(k, "i64", "0")
-        k.arenas += self._pointers
-
-    def reserve(self, size: Vec, shape: Sequence[Any] = ()) -> None:
-        """Make room for so many elements of a shape, in each of the lanes that are active."""
-        k, e = self._k, self._k.e
-        if size.varying:
-            size = size if k.mask is None else select(k.mask, size, e.constant("i64", 0))
-            size = e.extreme(size, True)
-        capacity = e.uniform("i64", e.write(f"load i64, ptr {self.capacity}"))
-        with e.when(size > capacity):
-            elements = math.prod(shape)
-            k.fail(size > MOST // max(elements, 1))
-            count = (capacity * 2).greatest(FIRST).greatest(size)
-            each = elements * (e.lanes if self._wide else 1)
-            for name, kind in zip(self._pointers, self.kinds, strict=True):
-                old, bytes_ = e.write(f"load ptr, ptr {name}"), count * (each * size_of(kind))
-                new = e.external("ptr", "realloc", ("ptr", old), ("i64", bytes_.parts[0]))
-                # The old memory is still there where there is no more to be had.
-                k.fail(Vec(e, "b", False, (e.write(f"icmp eq ptr {new}, null"),)))
-                e.do(f"store ptr {new}, ptr {name}")
-            e.do(f"store i64 {count.parts[0]}, ptr {self.capacity}")
-
-    def buffer(self) -> Buffer:
-        """Return the memory as it lies now."""
-        k = self._k
-        places = tuple([k.e.write(f"load ptr, ptr {name}") for name in self._pointers])
-        return Buffer(places, self.kinds, self._wide, k.mask)
-
-
-def _variable(k: Any, type_: str, first: str) -> str:
-    """Return a variable of the function's frame that is set as the function begins."""
-    name = k.e.at_entry(f"alloca {type_}")
-    k.e.entry.append(f"  store {type_} {first}, ptr {name}")
-    return name
-
-
 class Stored(Array):
-    """Elements in a buffer of the kernel `k`, row-major; `strides` count elements."""
+    """Elements in a buffer of the kernel, row-major; `strides` count elements."""
 
-    __slots__ = ("buffer", "buffers", "k", "strides", "varies")
+    __slots__ = ("buffer", "buffers", "loops", "strides", "varies")
 
-    def __init__(self, k: Any, dtype: np.dtype, shape: Shape, buffer: Buffer) -> None:
-        self.k, self.dtype, self.shape, self.buffer = k, dtype, shape, buffer
-        self.strides = row_major(spaced(shape, k.e.counted))
+    def __init__(self, loops: Loops, dtype: np.dtype, shape: Shape, buffer: Buffer) -> None:
+        self.loops, self.dtype, self.shape, self.buffer = loops, dtype, shape, buffer
+        self.strides = row_major(spaced(shape, loops.e.counted))
         self.varies, self.buffers = buffer.wide, frozenset((buffer,))
 
     def _offset(self, place: Index, kind: str) -> Index:
         """Return the byte offset of the element at a place of the row-major order."""
-        e, size = self.k.e, size_of(kind) * self.buffer.beside
+        e, size = self.loops.e, size_of(kind) * self.buffer.beside
         if not self.buffer.wide:
             return times(place, size)
         row = times(place, e.lanes * size)
@@ -258,9 +224,9 @@ class Stored(Array):
     def _masked(self, place: Index, mask: Vec | None) -> tuple[Index, Vec | None]:
         """Return a place, and a mask if lanes that are not active may ask for any."""
         if isinstance(place, Dim):
-            place = as_index(self.k.e, place)
+            place = as_index(self.loops.e, place)
         is_data = isinstance(place, Vec) and place.varying
-        return place, self.k.mask if is_data and mask is None else mask
+        return place, self.loops.mask if is_data and mask is None else mask
 
     def load(self, place: Index, mask: Vec | None = None) -> Number:
         """Return the element at a place of the row-major order, which must be within bounds."""
@@ -268,10 +234,10 @@ class Stored(Array):
         place, mask = self._masked(place, mask)
         if buffer.beside > 1:  # as NumPy has them
             where = self._offset(place, buffer.kinds[0])
-            return load_number(self.k.e, buffer.pointers[0], where, self.dtype, mask)
+            return addresses.load_number(self.loops.e, buffer.pointers[0], where, self.dtype, mask)
         return of_vecs(
             [
-                load_at(self.k.e, pointer, self._offset(place, kind), kind, mask)
+                addresses.load(self.loops.e, pointer, self._offset(place, kind), kind, mask)
                 for pointer, kind in zip(buffer.pointers, buffer.kinds, strict=True)
             ]
         )
@@ -286,49 +252,53 @@ class Stored(Array):
         place, mask = self._masked(place, mask)
         if buffer.beside > 1:
             where = self._offset(place, buffer.kinds[0])
-            store_number(self.k.e, buffer.pointers[0], where, value, mask)
+            addresses.store_number(self.loops.e, buffer.pointers[0], where, value, mask)
             return
         rows = zip(buffer.pointers, buffer.kinds, vecs(value), strict=True)
         for pointer, kind, piece in rows:
-            store(self.k.e, pointer, self._offset(place, kind), piece, mask)
+            addresses.store(self.loops.e, pointer, self._offset(place, kind), piece, mask)
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class Given(Array):
-    """An array that the kernel `k` is called with: a pointer, and strides in bytes.
+    """An array that the kernel is called with: a pointer, and strides in bytes.
 
     It stands at the indices `lead` of axes that the kernel runs over, whose strides come first.
     """
 
-    k: Any
+    loops: Loops
     dtype: np.dtype
     shape: Shape
     pointer: str
     lead: tuple[Index, ...]
     strides: tuple[Index, ...]
     varies: bool = field(init=False)
+    is_shared: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.varies = any([isinstance(i, Vec) and i.varying for i in self.lead])
+        self.is_shared = not self.lead
 
     def offset(self, *index: Index) -> Index:
-        indices = [as_index(self.k.e, i) if isinstance(i, int) and i else i for i in self.lead]
+        indices = [as_index(self.loops.e, i) if isinstance(i, int) and i else i for i in self.lead]
         return linear((*indices, *index), self.strides)
 
     def at(self, *index: Index) -> Number:
         place, ahead = self.offset(*index), AHEAD if self.lead else 0
-        return load_number(self.k.e, self.pointer, place, self.dtype, self.k.mask, ahead)
+        return addresses.load_number(
+            self.loops.e, self.pointer, place, self.dtype, self.loops.mask, ahead
+        )
 
     def store(self, index: tuple[Index, ...], value: Number, mask: Vec | None) -> None:
-        store_number(self.k.e, self.pointer, self.offset(*index), value, mask)
+        addresses.store_number(self.loops.e, self.pointer, self.offset(*index), value, mask)
 
     def stream(self, index: tuple[Index, ...], value: Number, aligned: Vec) -> None:
         """Write an element past the caches, if the memory is `aligned`: nobody reads it soon."""
-        e, offset = self.k.e, self.offset(*index)
+        e, offset = self.loops.e, self.offset(*index)
         (number,) = vecs(value)
         assert isinstance(offset, Affine)
         assert offset.step == size_of(number.kind)
         with e.when(aligned):
-            stream(e, self.pointer, offset, number)
+            addresses.stream(e, self.pointer, offset, number)
         with e.when(~aligned):
-            store(e, self.pointer, offset, number, None)
+            addresses.store(e, self.pointer, offset, number, None)

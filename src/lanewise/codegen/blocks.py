@@ -28,12 +28,13 @@ from lanewise.codegen.addresses import (
     size_of,
     store_row,
 )
-from lanewise.codegen.arrays import Array, Given, Stored
+from lanewise.codegen.arrays import Array, Given, Stored, items_of
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.llvm import provide
 from lanewise.codegen.loops import Loops
-from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Number, kinds_of
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import Vec
 
 #: Rows of at most so many bytes in all are moved to stand side by side.
@@ -47,7 +48,7 @@ def is_columns(x: Given) -> bool:
     return any([isinstance(stride, Vec) for stride in x.strides])
 
 
-def packed(k: Lowering, x: Given, row: Affine, stop: Vec, uses: int = 2) -> Array:
+def packed(k: Builder, x: Given, row: Affine, stop: Vec, uses: int = 2) -> Array:
     """Return the examples of a block as an array in lanes.
 
     An example is columns, or a row without gaps; `row` are their numbers, one in each lane, and
@@ -59,38 +60,38 @@ def packed(k: Lowering, x: Given, row: Affine, stop: Vec, uses: int = 2) -> Arra
         # Of many columns those of the examples to come are fetched ahead, which processors do by
         # themselves for some dozens only. Of few, not all may be read: loads of the others are
         # dropped later, but what is fetched ahead is fetched.
-        ahead = 0 if k.is_small(x.shape) else AHEAD
+        ahead = 0 if is_small(x.shape) else AHEAD
 
         def at(*i: Index) -> Number:
             return load_number(k.e, x.pointer, x.offset(*i), x.dtype, k.mask, ahead)
 
-        return k.settled(k.lazy(x.dtype, x.shape, at, (x,)), uses)
+        return k.fusion.settled(k.lazy(x.dtype, x.shape, at, (x,)), uses)
     if rows.fits(k, x):
         return k.elements(x.dtype, x.shape, rows.load(k, x, row, stop))
-    result = k.local(x.dtype, x.shape)
+    result = k.storage.local(x.dtype, x.shape)
     _move(k, "pack", x, result, row, stop)
-    if not k.is_small(x.shape):
+    if not is_small(x.shape):
         return result
     return k.elements(x.dtype, x.shape, [result.load(place) for place in range(x.size)])
 
 
-def unpack(k: Lowering, value: Array, target: Given, row: Affine, stop: Vec) -> None:
+def unpack(k: Builder, value: Array, target: Given, row: Affine, stop: Vec) -> None:
     """Write the examples of a block, in lanes, to where they lie in memory.
 
     The mask at hand must be that of the lanes before `stop`.
     """
     if is_columns(target):
-        k.each(target.shape, lambda *i: target.store(i, value.at(*i), k.mask))
+        k.loops.each(target.shape, lambda *i: target.store(i, value.at(*i), k.mask))
         return
     if rows.fits(k, target):
-        rows.store(k, k.items(value), target, row, stop)
+        rows.store(k, items_of(value), target, row, stop)
         return
     if not isinstance(value, Stored) or value.buffer.beside > 1:
-        value = k.materialized(value)
+        value = k.storage.materialized(value)
     _move(k, "unpack", target, value, row, stop)
 
 
-def across(k: Lowering, x: Array) -> Array:
+def across(k: Builder, x: Array) -> Array:
     """Return an array whose rows stand side by side in memory, so that lanes can read across them.
 
     It is read outside of the lanes: all rows are moved at once.
@@ -104,10 +105,10 @@ def across(k: Lowering, x: Array) -> Array:
     width = -(-count // side) * side
     if width * length * size > MOST_ACROSS:
         return x
-    with k.ahead(not x.lead):
-        columns = k.local(x.dtype, (*x.shape[1:], width))
+    with k.loops.ahead(not x.lead):
+        columns = k.storage.local(x.dtype, (*x.shape[1:], width))
         source = address(e, x.pointer, x.offset(*(0,) * x.ndim))
-        for first in k.range(0, width, side):
+        for first in k.loops.range(0, width, side):
             at = as_index(e, first)
             row = address(e, source, at * (length * size)), length * size
             place = [address(e, columns.buffer.pointers[0], at * size)]
@@ -115,7 +116,7 @@ def across(k: Lowering, x: Array) -> Array:
     return k.lazy(x.dtype, x.shape, lambda j, *i: columns.at(*i, j), (columns,), ready=True)
 
 
-def _move(k: Lowering, verb: str, x: Given, columns: Stored, row: Affine, stop: Vec) -> None:
+def _move(k: Builder, verb: str, x: Given, columns: Stored, row: Affine, stop: Vec) -> None:
     """Call what moves a block between its rows in memory and its columns in lanes."""
     e = k.e
     kind = kinds_of(x.dtype)[0]

@@ -14,18 +14,18 @@ from functools import partial
 from typing import Any
 
 from lanewise.codegen.addresses import Index, linear
-from lanewise.codegen.arrays import Array, Elements, Stored
+from lanewise.codegen.arrays import Array, Elements, Stored, items_of
 from lanewise.codegen.blocks import across
+from lanewise.codegen.builder import Builder, Variables
 from lanewise.codegen.choices import is_indexed, is_sliced
 from lanewise.codegen.counting import fills_lanes
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile, refusal
 from lanewise.codegen.loops import UNROLLED
-from lanewise.codegen.lowering import Lowering, Variables
 from lanewise.codegen.numbers import choose, vecs
 from lanewise.codegen.sizes import check_sizes, is_unknown
 from lanewise.codegen.together import in_order
-from lanewise.codegen.uniformity import varying_carry
+from lanewise.codegen.uniformity import is_small, varying_carry
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim
@@ -43,7 +43,7 @@ COSTLY = 8
 WRITTEN_OUT = 32
 
 
-def run(k: Lowering, graph: Graph, arguments: Sequence[Array]) -> list[Array]:
+def run(k: Builder, graph: Graph, arguments: Sequence[Array]) -> list[Array]:
     """Write the operations of a graph; return its outputs."""
     order = in_order(graph)
     uses = Counter([value for ops in order for value in _read(ops)])
@@ -68,28 +68,31 @@ def run(k: Lowering, graph: Graph, arguments: Sequence[Array]) -> list[Array]:
 
     for value, array in zip(graph.inputs, arguments, strict=True):
         bind(value, array)
-    with k.region():
-        for ops in order:
-            made = [value for op in ops for value in op.results]
-            operands = [env[value] for op in ops for value in op.operands]
-            with k.handing_on(operands) as given:
-                for value in _read(ops):
-                    release(value)
-                try:
-                    if len(ops) > 1:
-                        results = _together(k, ops, operands)
-                    else:
-                        is_used = [uses[value] > 0 for value in made]
-                        results = operation(k, ops[0], operands, is_used)
-                    k.e.check_length()
-                except CannotCompile as error:
-                    error.trail.append(ops[0])
-                    raise
-                except Exception as error:
-                    raise refusal(error, ops[0]) from error
-                for value, result in zip(made, results, strict=True):
-                    bind(value, k.settled(result, uses[value] - again[value]))
-                    given.append(env[value])
+    equal = k.e.equal
+    k.storage.depth += 1
+    for ops in order:
+        made = [value for op in ops for value in op.results]
+        operands = [env[value] for op in ops for value in op.operands]
+        with k.storage.handing_on(operands) as given:
+            for value in _read(ops):
+                release(value)
+            try:
+                if len(ops) > 1:
+                    results = _together(k, ops, operands)
+                else:
+                    is_used = [uses[value] > 0 for value in made]
+                    results = operation(k, ops[0], operands, is_used)
+                k.e.check_length()
+            except CannotCompile as error:
+                error.trail.append(ops[0])
+                raise
+            except Exception as error:
+                raise refusal(error, ops[0]) from error
+            for value, result in zip(made, results, strict=True):
+                bind(value, k.fusion.settled(result, uses[value] - again[value]))
+                given.append(env[value])
+    k.storage.depth -= 1
+    k.e.equal = equal
     outputs = [env[value] for value in graph.outputs]
     for value in graph.outputs:
         release(value)
@@ -113,7 +116,7 @@ def _together(k: Any, ops: Sequence[Operation], operands: Sequence[Array]) -> Se
 
 
 def operation(
-    k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool]
+    k: Builder, op: Operation, operands: list[Array], used: Sequence[bool]
 ) -> Sequence[Array]:
     """Write one operation; return its results."""
     primitive, types = op.primitive, [value.type for value in (*op.operands, *op.results)]
@@ -138,8 +141,8 @@ def operation(
         raise CannotCompile(f"{primitive.name} has no native form: {rule.reason}")
     types = types[len(operands) :]
     if len(types) == 1 and types[0].shape:
-        operands = [k.found_once(x, types[0].shape) for x in operands]
-    k.places = [k.targets.get(value) for value in op.results]
+        operands = [k.fusion.found_once(x, types[0].shape) for x in operands]
+    k.storage.places = [k.storage.targets.get(value) for value in op.results]
     found = rule(k, types, *operands, **op.params)
     return found if isinstance(found, (tuple, list)) else (found,)
 
@@ -152,7 +155,7 @@ def _item(x: Array) -> Vec:
     return item
 
 
-def _cond(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
+def _cond(k: Builder, op: Operation, operands: list[Array]) -> list[Array]:
     predicate, *rest = operands
     condition = _item(predicate)
     then, otherwise = op.regions
@@ -161,14 +164,14 @@ def _cond(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
     if condition.varying and _is_short(then) and _is_short(otherwise):
         sides = []
         for region, mask in ((then, condition), (otherwise, ~condition)):
-            with k.masked(k.both(mask)):
+            with k.loops.masked(k.loops.both(mask)):
                 sides.append(run(k, region, rest))
         return [_chosen(k, condition, a, b) for a, b in zip(*sides, strict=True)]
     rest = [k.ready(x) for x in rest]
     return _sides(k, condition, [partial(run, k, region, rest) for region in op.regions])
 
 
-def _chosen(k: Lowering, condition: Vec, a: Array, b: Array) -> Array:
+def _chosen(k: Builder, condition: Vec, a: Array, b: Array) -> Array:
     """Return the elements of one array where a condition holds, of another elsewhere."""
     if _is_same(a, b):
         return a
@@ -190,7 +193,7 @@ def _is_short(region: Graph) -> bool:
 
 
 def _joined(
-    k: Lowering, sides: Sequence[Array], varying: bool
+    k: Builder, sides: Sequence[Array], varying: bool
 ) -> tuple[Callable[[Array, Vec | None], None], Callable[[], Array]]:
     """Return what writes what a side of a branch leaves, in the lanes that took it, and what gives
     it after the branch.
@@ -199,13 +202,13 @@ def _joined(
     dtype, shape = first.dtype, first.shape
     if all(_is_same(side, first) for side in sides):
         return (lambda side, mask: None), (lambda: first)
-    if k.is_small(shape):
+    if is_small(shape):
         variables = Variables(k, first, varying)
-        return (lambda side, mask: variables.set(k.items(side), mask)), variables.get
-    memory = k.local(dtype, shape)
+        return (lambda side, mask: variables.set(items_of(side), mask)), variables.get
+    memory = k.storage.local(dtype, shape)
 
     def store(side: Array, mask: Vec | None) -> None:
-        k.each(shape, lambda *i: memory.put(i, side.at(*i), mask or k.tail(memory)))
+        k.loops.each(shape, lambda *i: memory.put(i, side.at(*i), mask or k.storage.tail(memory)))
 
     return store, lambda: memory
 
@@ -218,17 +221,17 @@ def _is_same(a: Array, b: Array) -> bool:
     return a is b
 
 
-def _sides(k: Lowering, condition: Vec, makes: Sequence[Callable[[], list[Array]]]) -> list[Array]:
+def _sides(k: Builder, condition: Vec, makes: Sequence[Callable[[], list[Array]]]) -> list[Array]:
     """Write two branches, of which each is written by a function, and join what they give."""
     e = k.e
     masks = (condition, ~condition) if condition.varying else (None, None)
     sides: list[tuple[list[str], Vec | None, list[Array]]] = []
     for make, mask in zip(makes, masks, strict=True):
-        active = k.mask if mask is None else k.both(mask)
-        with e.aside() as lines, k.masked(active), k.scope():
+        active = k.mask if mask is None else k.loops.both(mask)
+        with e.aside() as lines, k.loops.masked(active), k.loops.scope():
             # What is not yet computed must be, before the masks change.
             sides.append((lines, active, [k.ready(x) for x in make()]))
-    with k.memory.withheld():  # what one side is done with, another may still write to
+    with k.storage.memory.withheld():  # what one side is done with, another may still write to
         joined = [
             _joined(k, found, condition.varying or any(varies(k, x) for x in found))
             for found in zip(*[found for _, _, found in sides], strict=True)
@@ -236,7 +239,7 @@ def _sides(k: Lowering, condition: Vec, makes: Sequence[Callable[[], list[Array]
 
         def put(lines: list[str], active: Vec | None, found: Sequence[Array]) -> None:
             e.lines += lines
-            with k.masked(active):
+            with k.loops.masked(active):
                 for (take, _), x in zip(joined, found, strict=True):
                     take(x, active if condition.varying else None)
 
@@ -250,7 +253,7 @@ def _sides(k: Lowering, condition: Vec, makes: Sequence[Callable[[], list[Array]
     return [get() for _, get in joined]
 
 
-def _switch(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
+def _switch(k: Builder, op: Operation, operands: list[Array]) -> list[Array]:
     index, *rest = operands
     count = len(op.regions)
     number = _item(index).to("i64")
@@ -280,7 +283,7 @@ class Carried:
 
     def __init__(
         self,
-        k: Lowering,
+        k: Builder,
         x: Array,
         varying: bool,
         parts: bool,
@@ -295,14 +298,14 @@ class Carried:
         self.last: Variables | None = None
         # What is read at the places of a turn would go from registers to memory in each.
         moves &= varying or not k.in_lanes
-        if not k.is_small(x.shape) or (moves and x.size > UNROLLED):
-            self.memory = k.owned(
+        if not is_small(x.shape) or (moves and x.size > UNROLLED):
+            self.memory = k.storage.owned(
                 x, *[other.memory for other in others if other.memory is not None]
             )
             # Lanes that are not in the loop may hold what somebody else reads.
             self.keeps = self.keeps or self.memory.buffer.mask is not k.mask
             return
-        items, self.variables = k.items(x), Variables(k, x, varying)
+        items, self.variables = items_of(x), Variables(k, x, varying)
         self.variables.set(items)
         if self.keeps and not varying:
             self.last = Variables(k, x, True)
@@ -316,17 +319,18 @@ class Carried:
         """Return the next value, computed as far as it must be before any of the carry changes."""
         k = self.k
         if self.memory is None:
-            return k.elements(self.dtype, self.shape, k.items(new))
+            return k.elements(self.dtype, self.shape, items_of(new))
         if isinstance(new, Stored) and new.buffer is self.memory.buffer:
             return new
         changes = any(x.memory is not None and x.memory.buffer in new.buffers for x in self.others)
-        return new if isinstance(new, (Stored, Elements)) and not changes else k.materialized(new)
+        is_kept = isinstance(new, (Stored, Elements)) and not changes
+        return new if is_kept else k.storage.materialized(new)
 
     def set(self, new: Array) -> None:
         """Set it for the next turn, in the lanes that are in the loop."""
         k, memory = self.k, self.memory
         if memory is None:
-            items = k.items(new)
+            items = items_of(new)
             if self.last is not None:
                 self.last.set(items, k.mask)
             self.variables.set(items, k.mask if self.keeps and self.last is None else None)
@@ -335,14 +339,18 @@ class Carried:
             return
 
         is_masked = self.keeps or not memory.buffer.wide
-        k.each(self.shape, lambda *i: memory.put(i, new.at(*i), k.mask if is_masked else None))
+
+        def put(*i: Index) -> None:  # the mask is that within the loops
+            memory.put(i, new.at(*i), k.mask if is_masked else None)
+
+        k.loops.each(self.shape, put)
 
     def result(self) -> Array:
         """Return what is left after the loop."""
         return (self.last or self.variables).get() if self.memory is None else self.memory
 
 
-def _while(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool]) -> list[Array]:
+def _while(k: Builder, op: Operation, operands: list[Array], used: Sequence[bool]) -> list[Array]:
     e, first = k.e, op.params["captures"]
     captures = [captured(k, op.regions, i, x) for i, x in enumerate(operands[:first])]
     with pinned(captures):
@@ -353,13 +361,14 @@ def _while(k: Lowering, op: Operation, operands: list[Array], used: Sequence[boo
 
 
 def _carry(
-    k: Lowering, op: Operation, operands: Sequence[Array], used: Sequence[bool]
+    k: Builder, op: Operation, operands: Sequence[Array], used: Sequence[bool]
 ) -> tuple[list[Carried], bool]:
     """Return what a loop carries, and whether lanes leave it at different turns."""
     place, state = carry_of(op), []
     carried, parts = [False] * len(operands[place]), False
     if k.in_lanes:
-        carried, parts = varying_carry(op, [varies(k, x) for x in operands], k.varying_sizes)
+        varying = frozenset([name for name, x in k.e.counted.items() if x.count.varying])
+        carried, parts = varying_carry(op, [varies(k, x) for x in operands], varying)
     for i, x in enumerate(operands[place]):
         moves = any([is_sliced(r, r.inputs[place.start + i]) for r in op.regions])
         state.append(Carried(k, x, carried[i], parts, used[i], state, moves))
@@ -367,7 +376,7 @@ def _carry(
 
 
 def turns(
-    k: Lowering,
+    k: Builder,
     op: Operation,
     captures: Sequence[Array],
     state: Sequence[Carried],
@@ -380,35 +389,35 @@ def turns(
     `goes_on` tells from those that are still in it whether to take another turn.
     """
     test, body = op.regions
-    with k.e.loop() as next_turn, k.scope():
+    with k.e.loop() as next_turn, k.loops.scope():
         old = [x.get() for x in state]
         mask = k.mask if active is None else active.get()
-        with k.masked(mask), pinned(old):
+        with k.loops.masked(mask), pinned(old):
             condition = _item(run(k, test, [*captures, *old])[0])
         if active is not None:
             mask = active.get() & condition
             active.set(mask)
             condition = goes_on(mask)
         next_turn(condition)
-        with k.masked(mask):
+        with k.loops.masked(mask):
             new = run(k, body, [*captures, *old])
             new = [x.temporary(y) for x, y in zip(state, new, strict=True)]
             for x, after in zip(state, new, strict=True):
                 x.set(after)
-        k.poll()
+        k.loops.poll()
 
 
-def _scan(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool]) -> list[Array]:
+def _scan(k: Builder, op: Operation, operands: list[Array], used: Sequence[bool]) -> list[Array]:
     (body,) = op.regions
     length, place = op.params["length"], carry_of(op)
     captures = [captured(k, op.regions, i, x) for i, x in enumerate(operands[: place.start])]
     xs = [k.addressable(x) for x in operands[place.stop :]]
     with pinned([*captures, *xs]):
         state, _ = _carry(k, op, [*captures, *operands[place], *xs], used)
-        stacks = [k.local(v.type.dtype, v.type.shape) for v in op.results[len(state) :]]
+        stacks = [k.storage.local(v.type.dtype, v.type.shape) for v in op.results[len(state) :]]
         turns = (length - 1, -1, -1) if op.params["reverse"] else (0, length, 1)
         is_short = isinstance(length, int) and length * _written(body) <= WRITTEN_OUT
-        for i in k.range(*turns, unroll=is_short, polls=True):
+        for i in k.loops.range(*turns, unroll=is_short, polls=True):
             old = [x.get() for x in state]
             found = run(k, body, [*captures, *old, *[taken(k, x, 0, i) for x in xs]])
             new = [x.temporary(y) for x, y in zip(state, found, strict=False)]
@@ -419,7 +428,7 @@ def _scan(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool
     return [*[x.result() for x in state], *stacks]
 
 
-def _map(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
+def _map(k: Builder, op: Operation, operands: list[Array]) -> list[Array]:
     (body,) = op.regions
     size = op.params["size"]
     in_dims, out_mapped = op.params["in_dims"], op.params["out_mapped"]
@@ -439,7 +448,7 @@ def _map(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
             across(k, x) if axis == 0 else x for x, axis in zip(operands, in_dims, strict=True)
         ]
     with pinned(operands):
-        results = [k.local(v.type.dtype, v.type.shape) for v in op.results]
+        results = [k.storage.local(v.type.dtype, v.type.shape) for v in op.results]
 
         def turn(j: Index) -> None:
             inner = [
@@ -451,11 +460,11 @@ def _map(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
                 _put(k, result, (j,) if mapped else (), output)
 
         if runs_in_lanes:
-            with k.lane_loop(0, size) as j:
+            with k.loops.lane_loop(0, size) as j:
                 turn(j)
         else:
-            is_short = size <= UNROLLED and size * _written(body) <= k.share
-            for j in k.range(size, unroll=is_short):
+            is_short = size <= UNROLLED and size * _written(body) <= k.loops.unrolling.share
+            for j in k.loops.range(size, unroll=is_short):
                 turn(j)
     return list(results)
 
@@ -473,19 +482,23 @@ def _written(body: Graph) -> int:
     return total
 
 
-def taken(k: Lowering, x: Array, axis: int, index: Index) -> Array:
+def taken(k: Builder, x: Array, axis: int, index: Index) -> Array:
     """Return the sub-array at an index of one axis."""
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
     part = k.lazy(x.dtype, shape, lambda *i: x.at(*i[:axis], index, *i[axis:]), of=(x,), ready=True)
-    return k.settled(part, 1)
+    return k.fusion.settled(part, 1)
 
 
-def _put(k: Lowering, stack: Stored, lead: tuple[Index, ...], y: Array) -> None:
+def _put(k: Builder, stack: Stored, lead: tuple[Index, ...], y: Array) -> None:
     """Write an array as the part of a larger one at an index of its first axes."""
-    k.each(y.shape, lambda *i: k.write(stack, linear((*lead, *i), stack.strides), y.at(*i)))
+
+    def put(*i: Index) -> None:
+        k.storage.write(stack, linear((*lead, *i), stack.strides), y.at(*i))
+
+    k.loops.each(y.shape, put)
 
 
-def captured(k: Lowering, regions: Sequence[Graph], number: int, x: Array) -> Array:
+def captured(k: Builder, regions: Sequence[Graph], number: int, x: Array) -> Array:
     """Return what a loop captures, in a form that its turns can read again and again."""
     if isinstance(x, Elements) and x.size > 1:
         if any(is_indexed(region, region.inputs[number]) for region in regions):
@@ -505,6 +518,6 @@ def pinned(arrays: Sequence[Array]) -> Generator[None]:
         buffer.readers -= 1
 
 
-def varies(k: Lowering, x: Array) -> bool:
+def varies(k: Builder, x: Array) -> bool:
     """Whether an array may differ between lanes."""
     return k.in_lanes and x.varies

@@ -19,7 +19,7 @@ class CannotCompile(Exception):  # noqa: N818 (nothing went wrong)
         self.trail: list[Operation] = []
 
     def __str__(self) -> str:
-        place = at(self.trail[0]._place) if self.trail else ""
+        place = at(self.trail[0].place) if self.trail else ""
         return f"{self.reason}{place}"
 
 

@@ -12,14 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from lanewise.codegen import control, lists, refill
 from lanewise.codegen.addresses import Affine, Index
-from lanewise.codegen.algorithms.vocabulary import Algorithms
+from lanewise.codegen.algorithms.linalg import LinearAlgebra
+from lanewise.codegen.algorithms.orthogonal import Orthogonal
+from lanewise.codegen.algorithms.sorting import Sorting
 from lanewise.codegen.arrays import Array, Elements, Given, row_major
 from lanewise.codegen.blocks import packed, unpack
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.choices import (
     count,
     defines_sizes,
@@ -31,11 +35,19 @@ from lanewise.codegen.choices import (
 from lanewise.codegen.costs import each_ns
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import CannotCompile, TooLong
-from lanewise.codegen.loops import TURNS, share_of
+from lanewise.codegen.functions import Functions
+from lanewise.codegen.library import Calls
+from lanewise.codegen.lists import Arena
+from lanewise.codegen.loops import TURNS
 from lanewise.codegen.overwriting import Overwriting, Shared
+from lanewise.codegen.products import Products
+from lanewise.codegen.reductions import Reductions
 from lanewise.codegen.sizes import is_empty, is_few, is_unknown
 from lanewise.codegen.uniformity import IN_REGISTERS
+from lanewise.codegen.unrolling import share_of
+from lanewise.codegen.updates import Updates
 from lanewise.codegen.vector import Vec
+from lanewise.codegen.views import Views
 from lanewise.codegen.work import count_operations
 from lanewise.ir.dims import DimLike, product
 from lanewise.ir.graph import Graph
@@ -202,9 +214,9 @@ def _in_form(wanted: _Wanted, usual: Graph, in_lanes: bool) -> Kernel:
     group, parts = shape_of_lanes(usual, in_dims, in_lanes, columns)
     module = Module()
     e = Emitter(module, group, parts, FAST if wanted.fastmath else "")
-    k = Algorithms(e)
+    k = with_parts(Builder(e))
     k.has_batch = any([axis is not None for axis in in_dims])
-    k.share = share_of(count_operations(body), in_lanes)
+    k.loops.unrolling.share = share_of(count_operations(body), in_lanes)
     work = each_ns(usual, in_dims, e.lanes, in_lanes)
     examples = _Examples(k, replace(wanted, columns=columns), in_lanes, is_told)
     begin, end = examples.begin, examples.end
@@ -213,27 +225,28 @@ def _in_form(wanted: _Wanted, usual: Graph, in_lanes: bool) -> Kernel:
         raise CannotCompile("lanes that are filled again read operands that others have written to")
     k.refills = plan is not None
     if plan is not None:
-        k.first = begin
-        k.note = refill.write(k, plan, examples.operand, examples.store, in_dims, begin, end)
+        k.failures.first = begin
+        given, store = examples.operand, examples.store
+        k.failures.note = refill.write(k, plan, given, store, in_dims, begin, end)
     elif in_lanes:
-        with k.lane_loop(begin, end) as example:
-            k.first = example.base
+        with k.loops.lane_loop(begin, end) as example:
+            k.failures.first = example.base
             examples.run(example)
-            k.poll(TURNS // 16)
+            k.loops.poll(TURNS // 16)
     else:
         # LLVM does little with a loop that calls somebody: short examples wait longest for that.
         is_short = work < SHORT_NS
-        for example in k.range(begin, end, polls=is_short):
-            k.first = example
+        for example in k.loops.range(begin, end, polls=is_short):
+            k.failures.first = example
             examples.run(example)
             if not is_short:
-                k.poll(TURNS // 16)
+                k.loops.poll(TURNS // 16)
     lists.release(k)
     e.do("ret i64 0")
     lost = _close(k)
     arguments = ["ptr noalias %context", "i64 %begin", "i64 %end", "ptr noalias %scratch"]
     module.functions["kernel"] = e.finish("kernel", "i64", arguments, "nounwind")
-    scratch = k.memory.size
+    scratch = k.storage.memory.size
     sizes = tuple([scratch + dim if is_place else dim for dim, is_place in e.sizes])
     return Kernel(
         module.text(),
@@ -245,9 +258,9 @@ def _in_form(wanted: _Wanted, usual: Graph, in_lanes: bool) -> Kernel:
         k.refills,
         work,
         lost=lost,
-        unknown=k.memory.unknown,
+        unknown=k.storage.memory.unknown,
         sizes=sizes if is_told else None,
-        may_fail=k.may_fail,
+        may_fail=k.failures.may_fail,
         body=body,
     )
 
@@ -255,7 +268,7 @@ def _in_form(wanted: _Wanted, usual: Graph, in_lanes: bool) -> Kernel:
 class _Examples:
     """The examples of a kernel: where their operands and results lie, and what is done for them."""
 
-    def __init__(self, k: Algorithms, wanted: _Wanted, in_lanes: bool, is_told: bool) -> None:
+    def __init__(self, k: Builder, wanted: _Wanted, in_lanes: bool, is_told: bool) -> None:
         e, body, in_dims = k.e, wanted.body, wanted.in_dims
         self.k, self.body, self.in_dims, self.in_lanes = k, body, in_dims, in_lanes
         self.begin, self.end = e.uniform("i64", "%begin"), e.uniform("i64", "%end")
@@ -295,7 +308,7 @@ class _Examples:
         apart = self._strides.get(number)
         strides = [s * size for s in row_major(shape)] if apart is None else [size, *apart]
         pointer = self._pointers[number]
-        return Given(self.k, type_.dtype, type_.shape, pointer, lead, tuple(strides))
+        return Given(self.k.loops, type_.dtype, type_.shape, pointer, lead, tuple(strides))
 
     def run(self, example: Index) -> None:
         """Write what is done for an example, or for a block of them in lanes."""
@@ -314,7 +327,7 @@ class _Examples:
                 buffer.mask = k.mask
         if not lent.operands:
             read = {value for op in self.body.operations for value in op.operands}
-            k.targets = {
+            k.storage.targets = {
                 value: self._given(len(self.in_dims) + number, example)
                 for number, value in enumerate(self.body.outputs)
                 if value not in read and self.body.outputs.count(value) == 1
@@ -337,10 +350,10 @@ class _Examples:
         elif is_empty(value.shape):
             return
         elif number in self._overwriting.results or not self._is_long(target):
-            k.each(target.shape, lambda *i: target.store(i, value.at(*i), k.mask))
+            k.loops.each(target.shape, lambda *i: target.store(i, value.at(*i), k.mask))
         else:
             aligned = self._aligned(target)
-            k.each(target.shape, lambda *i: target.stream(i, value.at(*i), aligned))
+            k.loops.each(target.shape, lambda *i: target.stream(i, value.at(*i), aligned))
 
     def _is_long(self, target: Given) -> bool:
         """Whether a result is so large that writing it should not push all else out of caches."""
@@ -376,27 +389,36 @@ class _Examples:
         return packed(self.k, x, example, self.end, uses + self.body.outputs.count(value))
 
 
-def _close(k: Algorithms) -> int | None:
+def with_parts(k: Builder) -> Builder:
+    """Give a builder the parts that are made of what it is itself."""
+    k.functions, k.views, k.updates = Functions(k), Views(k), Updates(k)
+    k.reductions, k.products = Reductions(k), Products(k)
+    k.linalg, k.orthogonal, k.sorting = LinearAlgebra(k), Orthogonal(k), Sorting(k)
+    k.calls, k.list_arena = Calls(k), partial(Arena, k)
+    return k
+
+
+def _close(k: Builder) -> int | None:
     """Write where the function is left early; return where it notes which examples it had."""
     e = k.e
-    e.begin(k.failed)
+    e.begin(k.failures.failed)
     place = None
-    if k.note is not None and k.may_fail:
-        memory = k.local(np.dtype(np.int64), (2,), True)
+    if k.failures.note is not None and k.failures.may_fail:
+        memory = k.storage.local(np.dtype(np.int64), (2,), True)
         places = [offset for offset, _ in memory.buffer.places]
         place = next((offset for offset in places if isinstance(offset, int)), None)
-        for row, numbers in enumerate(k.note()):
+        for row, numbers in enumerate(k.failures.note()):
             memory.store(row, numbers, None)
-    code = k.failure.get() * 4 + FAILED
+    code = k.failures.failure.get() * 4 + FAILED
     lists.release(k)
     e.do(f"ret i64 {code.parts[0]}")
-    e.begin(k.stopped)
+    e.begin(k.loops.stopped)
     lists.release(k)
     e.do(f"ret i64 {STOPPED}")
     return place
 
 
-def _in_registers(k: Algorithms, x: Given) -> Array:
+def _in_registers(k: Builder, x: Given) -> Array:
     """Return an array of one number, loaded where the code at hand is."""
     return k.elements(x.dtype, x.shape, [x.at(*(0,) * x.ndim)])
 

@@ -17,13 +17,14 @@ import numpy as np
 
 from lanewise.codegen import ufunc_loops
 from lanewise.codegen.addresses import Affine, Index, address, as_index, linear, plus, times
-from lanewise.codegen.arrays import Array, Elements, Given, Stored
+from lanewise.codegen.arrays import Array, Elements, Given, Stored, items_of
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.loops import TURNS
 from lanewise.codegen.numbers import convert, is_supported, kinds_of, vecs
-from lanewise.codegen.rules import Rules
 from lanewise.codegen.sizes import varies
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import Vec
 from lanewise.ir.dims import DimLike, product
 from lanewise.ops.contraction import parse_signature
@@ -46,7 +47,7 @@ class Placed:
     strides: tuple[Index, ...]
 
 
-def placed(k: Rules, x: Array, dtype: np.dtype) -> Placed:
+def placed(k: Builder, x: Array, dtype: np.dtype) -> Placed:
     """Return where an array of a dtype has its numbers as NumPy has them, so that C may read them.
 
     That is where they are, if they lie so, and else local memory that they are written to: a row of
@@ -57,7 +58,7 @@ def placed(k: Rules, x: Array, dtype: np.dtype) -> Placed:
     is_beside = isinstance(x, Stored) and x.buffer.beside == len(kinds_of(dtype))
     if x.dtype != dtype or not is_beside:
         wide = k.in_lanes and (x.varies or not isinstance(x, Elements))
-        x = k.materialized(k.converted(x, dtype), wide, beside=True)
+        x = k.storage.materialized(k.views.converted(x, dtype), wide, beside=True)
     assert isinstance(x, Stored)
     lane = dtype.itemsize if x.buffer.wide else 0
     step = dtype.itemsize * (k.e.lanes if x.buffer.wide else 1)
@@ -73,86 +74,13 @@ def _as_it_lies(x: Given) -> Placed | None:
     return None if is_anywhere else Placed(x.pointer, start, 0, strides)
 
 
-def gufunc_call(
-    k: Rules,
-    types: Sequence[Any],
-    fns: Sequence[Any],
-    dtypes: Sequence[np.dtype],
-    operands: Sequence[Array],
-    axes: Sequence[tuple[int, ...]] | None,
-    nanoseconds: float,
-    *,
-    which: Vec | None = None,
-    fails: bool = False,
-    is_locked: bool = False,
-) -> list[Array]:
-    """Return the results of a generalized ufunc, whose loop is called for each example.
-
-    Parameters
-    ----------
-    types
-        Those of the results: the loop's own are converted.
-    fns
-        The function; or two of them, of which the second is called where `which` holds.
-    dtypes
-        Those of the loop, for operands and results.
-    axes
-        Which axes of each operand, and of each result, are core dimensions, in their order; None
-        for the last ones. The others broadcast.
-    nanoseconds
-        What it takes for an example, about.
-    fails
-        Whether it gives NaN first where NumPy raises.
-    is_locked
-        Whether it is called under Python's lock, and may raise.
-    """
-    inputs, outputs = parse_signature(fns[0].signature)
-    cores = (*inputs, *outputs)
-    arrays = [*[x.shape for x in operands], *[type_.shape for type_ in types]]
-    loops = [_known(k, fn, dtypes, arrays) for fn in fns]
-    if axes is None:
-        own = zip(cores, arrays, strict=True)
-        axes = [tuple(range(len(shape) - len(names), len(shape))) for names, shape in own]
-    sizes: dict[str, DimLike] = {}
-    for names, shape, own in zip(cores, arrays, axes, strict=True):
-        for name, axis in zip(names, own, strict=True):
-            sizes.setdefault(name, shape[axis])
-    given = [placed(k, x, dtype) for x, dtype in zip(operands, dtypes, strict=False)]
-    made = [
-        _room(k, dtype, type_, target)
-        for dtype, type_, target in zip(dtypes[len(operands) :], types, k.places, strict=True)
-    ]
-    given += [placed(k, x, x.dtype) for x in made]
-    lead = [axis for axis in range(len(types[0].shape)) if axis not in axes[len(operands)]]
-    outer = [types[0].shape[axis] for axis in lead]
-    rows = [_lead(x, shape, own, outer) for x, shape, own in zip(given, arrays, axes, strict=True)]
-    core = [x.strides[axis] for x, own in zip(given, axes, strict=True) for axis in own]
-    call = _Call(k, loops, which, [x.pointer for x in given], [*sizes.values()], core, is_locked)
-    # The last loop is the function's own, but where its turns are the lanes.
-    inner = [] if k.in_lanes else outer[-1:]
-    for index in k.indices(outer[: len(outer) - len(inner)], unroll=False):
-        starts = [
-            plus(x.start, linear(index, row[: len(index)]))
-            for x, row in zip(given, rows, strict=True)
-        ]
-        if k.in_lanes:
-            call.in_lanes(starts, [x.lane for x in given])
-        else:
-            call.once(starts, product(inner), [row[-1] if inner else 0 for row in rows])
-    call.close()
-    k.poll(_turns(k, nanoseconds))
-    if fails:
-        _fail_where_nan(k, made[0], lead)
-    return [k.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]
-
-
-def _room(k: Rules, dtype: np.dtype, type_: Any, target: Given | None) -> Stored | Given:
+def _room(k: Builder, dtype: np.dtype, type_: Any, target: Given | None) -> Stored | Given:
     """Return memory for a result: where it belongs, if it is only given to whoever runs the kernel.
 
     Nothing is written there but by active lanes.
     """
     if target is None or not dtype == type_.dtype == target.dtype or _as_it_lies(target) is None:
-        return k.local(dtype, type_.shape, beside=True)
+        return k.storage.local(dtype, type_.shape, beside=True)
     return target
 
 
@@ -170,48 +98,8 @@ def _lead(
     return [*[0] * missing, *found]
 
 
-def ufunc_call(
-    k: Rules,
-    types: Sequence[Any],
-    fn: Any,
-    dtypes: Sequence[np.dtype],
-    parts: Sequence[Callable[..., Any]],
-    nanoseconds: float,
-    *,
-    is_locked: bool = False,
-) -> list[Array]:
-    """Return the results of a ufunc, whose loop is called for all elements at once.
-
-    For each operand `parts` has what reads it at an index of the results. The `nanoseconds` are
-    those of an element, all else is as for `gufunc_call`.
-    """
-    shape = types[0].shape
-    loop = _known(k, fn, dtypes, [shape])
-    rows = [
-        k.lazy(dtype, shape, lambda *i, part=part, dtype=dtype: convert(part(*i), dtype))
-        for part, dtype in zip(parts, dtypes, strict=False)
-    ]
-    wide = k.in_lanes
-    if wide and k.is_small(shape):  # what is the same in all lanes stays so
-        rows = [k.elements(x.dtype, shape, k.items(x)) for x in rows]
-        wide = any([x.varies for x in rows])
-    given = [k.materialized(x, wide, beside=True) for x in rows]
-    made = [k.local(dtype, shape, wide, beside=True) for dtype in dtypes[len(parts) :]]
-    places = [*given, *made]
-    count = k.index(product(shape))
-    call = _Call(k, [loop], None, [x.buffer.pointers[0] for x in places], [], [], is_locked)
-    sizes = [x.dtype.itemsize for x in places]
-    if wide:
-        call.elements_in_lanes(sizes, count)
-    else:
-        call.once([0] * len(places), count, sizes)
-    call.close()
-    k.poll(_turns(k, nanoseconds * usual(shape)))
-    return [k.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]
-
-
 def _known(
-    k: Rules, fn: Any, dtypes: Sequence[np.dtype], shapes: Sequence[Sequence[DimLike]]
+    k: Builder, fn: Any, dtypes: Sequence[np.dtype], shapes: Sequence[Sequence[DimLike]]
 ) -> str:
     """Return the name of a loop for arrays of these shapes, or leave it to NumPy."""
     name = ufunc_loops.loop_of(fn, tuple(dtypes))
@@ -223,13 +111,13 @@ def _known(
     return name
 
 
-def _turns(k: Rules, nanoseconds: float) -> int:
+def _turns(k: Builder, nanoseconds: float) -> int:
     """Return how many turns of a loop a call counts as, where it is asked whether to stop."""
     each = k.e.lanes if k.in_lanes else 1
     return min(max(int(TURNS * nanoseconds * each / _PATIENCE), 1), TURNS)
 
 
-def _fail_where_nan(k: Rules, x: Array, lead: Sequence[int]) -> None:
+def _fail_where_nan(k: Builder, x: Array, lead: Sequence[int]) -> None:
     """End the run where the first number of a result is NaN, as it is where LAPACK failed."""
 
     def check(*index: Index) -> None:
@@ -237,7 +125,7 @@ def _fail_where_nan(k: Rules, x: Array, lead: Sequence[int]) -> None:
         first = x.at(*[places.get(axis, 0) for axis in range(x.ndim)])
         k.fail(vecs(first)[0].isnan())
 
-    k.each([x.shape[axis] for axis in lead], check, unroll=False)
+    k.loops.each([x.shape[axis] for axis in lead], check, unroll=False)
 
 
 class _Call:
@@ -249,7 +137,7 @@ class _Call:
 
     def __init__(
         self,
-        k: Rules,
+        k: Builder,
         loops: Sequence[str],
         which: Vec | None,
         pointers: Sequence[str],
@@ -312,7 +200,7 @@ class _Call:
             return
 
         def run(lane: Index, run: Index) -> None:
-            for each in k.range(run, unroll=False):
+            for each in k.loops.range(run, unroll=False):
                 at = [times(plus(lane, each), size) for size in sizes]
                 self.once(at, count, [size * lanes for size in sizes])
 
@@ -360,3 +248,118 @@ def _each_run(bits: Vec, lane: int, run: Callable[[Index, Index], None]) -> None
         left.set(bits & (bits + (bits & -bits)))  # what is carried clears the lowest run
 
     e.repeat(lambda: left.get().ne(0), turn)
+
+
+class Calls:
+    """Calls of C loops; a part of the builder."""
+
+    def __init__(self, k: Builder) -> None:
+        self.k = k
+
+    def gufunc(
+        self,
+        types: Sequence[Any],
+        fns: Sequence[Any],
+        dtypes: Sequence[np.dtype],
+        operands: Sequence[Array],
+        axes: Sequence[tuple[int, ...]] | None,
+        nanoseconds: float,
+        *,
+        which: Vec | None = None,
+        fails: bool = False,
+        is_locked: bool = False,
+    ) -> list[Array]:
+        """Return the results of a generalized ufunc, whose loop is called for each example.
+
+        They are converted to `types`; `dtypes` are those of the loop, for operands and results. Of
+        two functions `fns` the second is called where `which` holds. `axes` say which axes of each
+        operand, and of each result, are core dimensions, in their order, None that the last ones
+        are; the others broadcast. It takes `nanoseconds` for an example, about. One that `fails`
+        gives NaN first where NumPy raises; one that `is_locked` is called under Python's lock, and
+        may raise.
+        """
+        k = self.k
+        inputs, outputs = parse_signature(fns[0].signature)
+        cores = (*inputs, *outputs)
+        arrays = [*[x.shape for x in operands], *[type_.shape for type_ in types]]
+        loops = [_known(k, fn, dtypes, arrays) for fn in fns]
+        if axes is None:
+            own = zip(cores, arrays, strict=True)
+            axes = [tuple(range(len(shape) - len(names), len(shape))) for names, shape in own]
+        sizes: dict[str, DimLike] = {}
+        for names, shape, own in zip(cores, arrays, axes, strict=True):
+            for name, axis in zip(names, own, strict=True):
+                sizes.setdefault(name, shape[axis])
+        given = [placed(k, x, dtype) for x, dtype in zip(operands, dtypes, strict=False)]
+        made = [
+            _room(k, dtype, type_, target)
+            for dtype, type_, target in zip(
+                dtypes[len(operands) :], types, k.storage.places, strict=True
+            )
+        ]
+        given += [placed(k, x, x.dtype) for x in made]
+        lead = [axis for axis in range(len(types[0].shape)) if axis not in axes[len(operands)]]
+        outer = [types[0].shape[axis] for axis in lead]
+        rows = [
+            _lead(x, shape, own, outer) for x, shape, own in zip(given, arrays, axes, strict=True)
+        ]
+        core = [x.strides[axis] for x, own in zip(given, axes, strict=True) for axis in own]
+        call = _Call(
+            k, loops, which, [x.pointer for x in given], [*sizes.values()], core, is_locked
+        )
+        # The last loop is the function's own, but where its turns are the lanes.
+        inner = [] if k.in_lanes else outer[-1:]
+        for index in k.loops.indices(outer[: len(outer) - len(inner)], unroll=False):
+            starts = [
+                plus(x.start, linear(index, row[: len(index)]))
+                for x, row in zip(given, rows, strict=True)
+            ]
+            if k.in_lanes:
+                call.in_lanes(starts, [x.lane for x in given])
+            else:
+                call.once(starts, product(inner), [row[-1] if inner else 0 for row in rows])
+        call.close()
+        k.loops.poll(_turns(k, nanoseconds))
+        if fails:
+            _fail_where_nan(k, made[0], lead)
+        return [k.views.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]
+
+    def ufunc(
+        self,
+        types: Sequence[Any],
+        fn: Any,
+        dtypes: Sequence[np.dtype],
+        parts: Sequence[Callable[..., Any]],
+        nanoseconds: float,
+        *,
+        is_locked: bool = False,
+    ) -> list[Array]:
+        """Return the results of a ufunc, whose loop is called for all elements at once.
+
+        For each operand `parts` has what reads it at an index of the results. The `nanoseconds` are
+        those of an element, all else is as for `gufunc`.
+        """
+        k = self.k
+        shape = types[0].shape
+        loop = _known(k, fn, dtypes, [shape])
+        rows = [
+            k.lazy(dtype, shape, lambda *i, part=part, dtype=dtype: convert(part(*i), dtype))
+            for part, dtype in zip(parts, dtypes, strict=False)
+        ]
+        wide = k.in_lanes
+        if wide and is_small(shape):  # what is the same in all lanes stays so
+            rows = [k.elements(x.dtype, shape, items_of(x)) for x in rows]
+            wide = any([x.varies for x in rows])
+        given = [k.storage.materialized(x, wide, beside=True) for x in rows]
+        made = [k.storage.local(dtype, shape, wide, beside=True) for dtype in dtypes[len(parts) :]]
+        places = [*given, *made]
+        count = k.index(product(shape))
+        call = _Call(k, [loop], None, [x.buffer.pointers[0] for x in places], [], [], is_locked)
+        sizes = [x.dtype.itemsize for x in places]
+        if wide:
+            call.elements_in_lanes(sizes, count)
+        else:
+            call.once([0] * len(places), count, sizes)
+        call.close()
+        k.loops.poll(_turns(k, nanoseconds * usual(shape)))
+        return [k.views.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]

@@ -96,7 +96,7 @@ def _with_inputs(
         inner = [number for number in inner if number in given]
         if inner:
             operands = [values[value] for value in op.operands]
-            builder.location = op._place
+            builder.location = op.place
             results = _append(builder, op, operands, inner, [given[number] for number in inner])
             values.update(zip(op.results, results, strict=True))
         else:

@@ -8,22 +8,22 @@ element, a place for each lane.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lanewise.codegen.addresses import linear
-from lanewise.codegen.arrays import Array, Heap, Stored
+from lanewise.codegen.arrays import Array, Stored
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.numbers import choose, convert, vecs
+from lanewise.codegen.storage import Heap
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import BRANCHES, LOOPS
 from lanewise.ops.lists import INTP, list_arena
 from lanewise.ops.tables import list_tangents
-
-if TYPE_CHECKING:
-    from lanewise.codegen.lowering import Lowering
 
 
 class Arena(Array):
@@ -36,7 +36,7 @@ class Arena(Array):
 
     varies = False
 
-    def __init__(self, k: Lowering, is_checked: bool) -> None:
+    def __init__(self, k: Builder, is_checked: bool) -> None:
         self._is_checked = is_checked
         self.dtype, self.shape = np.dtype(object), ()
         self._k, self._wide = k, k.in_lanes
@@ -54,10 +54,10 @@ class Arena(Array):
         k = self._k
         if self._heap is None:
             self.element = dtype, tuple(shape)
-            self._heap = Heap(k, dtype, self._wide)
+            self._heap = Heap(k.storage, dtype, self._wide)
         if self.element != (dtype, tuple(shape)):
             raise CannotCompile("elements of a list differ in dtype or shape")
-        return Stored(k, dtype, (1 << 62, *shape), self._heap.buffer())
+        return Stored(k.loops, dtype, (1 << 62, *shape), self._heap.buffer())
 
     def _check(self, size: Vec, place: Vec | None = None) -> None:
         """Fail where a number cannot be a list of this arena's, or a place in one."""
@@ -84,7 +84,7 @@ class Arena(Array):
         (size,) = vecs(lists.at())
         self._check(size)
         whole = self._reserved(size + 1, value.dtype, value.shape)
-        k.each(value.shape, lambda *i: whole.put((size, *i), value.at(*i), k.mask))
+        k.loops.each(value.shape, lambda *i: whole.put((size, *i), value.at(*i), k.mask))
         return k.scalar(size + 1)
 
     def item(self, lists: Array, index: Array, dtype: np.dtype, shape: Sequence[int]) -> Array:
@@ -110,7 +110,7 @@ class Arena(Array):
         k, values = self._k, self._k.ready(values)
         size = k.index(values.shape[0])
         whole = self._reserved(size, values.dtype, values.shape[1:])
-        k.each(values.shape, lambda *i: whole.put(i, values.at(*i), k.mask))
+        k.loops.each(values.shape, lambda *i: whole.put(i, values.at(*i), k.mask))
         return k.scalar(size)
 
     def items(self, lists: Array, dtype: np.dtype, shape: Sequence[Any]) -> Array:
@@ -119,7 +119,7 @@ class Arena(Array):
         (size,) = vecs(lists.at())
         self._check(size)
         self._check(size - k.index(shape[0]))
-        return k.materialized(k.lazy(dtype, tuple(shape), self.whole(dtype, shape[1:]).at))
+        return k.storage.materialized(k.lazy(dtype, tuple(shape), self.whole(dtype, shape[1:]).at))
 
     def changed(self, lists: Array, place: Array, value: Array, adding: bool) -> Array:
         """Return lists with a value added at a place, or put there; in front of it, zeros come."""
@@ -131,13 +131,13 @@ class Arena(Array):
 
         def is_short() -> Vec:
             short = length.get() <= place_
-            return k.both(short) if short.varying else short
+            return k.loops.both(short) if short.varying else short
 
         def extend() -> None:
             short, known = is_short(), length.get()
-            with k.masked(short if short.varying else k.mask):
+            with k.loops.masked(short if short.varying else k.mask):
                 into = self._reserved(known + 1, value.dtype, value.shape)
-                k.each(value.shape, lambda *i: into.put((known, *i), zero, k.mask))
+                k.loops.each(value.shape, lambda *i: into.put((known, *i), zero, k.mask))
             length.set(select(short, known + 1, known) if short.varying else known + 1)
 
         e.repeat(is_short, extend)
@@ -149,7 +149,7 @@ class Arena(Array):
                 new = k.ufunc(np.add, into.at(place_, *i), new)
             into.put((place_, *i), new, k.mask)
 
-        k.each(value.shape, change)
+        k.loops.each(value.shape, change)
         return k.scalar(length.get())
 
     # --- tables, which are their lengths, too -------------------------------------------------
@@ -163,26 +163,26 @@ class Arena(Array):
         self._check(size, place_)
         whole = self.whole(dtype, shape)
         inside = place_ < size
-        there = k.both(inside) if inside.varying else inside
+        there = k.loops.both(inside) if inside.varying else inside
         mask = there if inside.varying else k.mask
         zero = k.constant(dtype, 0)
-        if k.is_small(shape):
-            found = [k.variable(dtype, first=zero) for _ in np.ndindex(*shape)]
-            with e.when(e.any(there)), k.masked(mask):
+        if is_small(shape):
+            found = [k.loops.variable(dtype, first=zero) for _ in np.ndindex(*shape)]
+            with e.when(e.any(there)), k.loops.masked(mask):
                 for one, i in zip(found, np.ndindex(*shape), strict=True):
                     new = whole.at(place_, *i)
                     one.set(choose(inside, new, zero) if inside.varying else new)
             return k.elements(dtype, shape, [one.get() for one in found])
-        result = k.local(dtype, shape)
-        k.each(shape, lambda *i: k.write(result, linear(i, result.strides), zero))
-        with e.when(e.any(there)), k.masked(mask):
-            k.each(shape, lambda *i: result.put(i, whole.at(place_, *i), k.mask))
+        result = k.storage.local(dtype, shape)
+        k.loops.each(shape, lambda *i: k.storage.write(result, linear(i, result.strides), zero))
+        with e.when(e.any(there)), k.loops.masked(mask):
+            k.loops.each(shape, lambda *i: result.put(i, whole.at(place_, *i), k.mask))
         return result
 
 
-def release(k: Lowering) -> None:
+def release(k: Builder) -> None:
     """Write what gives back all memory of lists, where the kernel ends."""
-    for name in k.arenas:
+    for name in k.storage.arenas:
         k.e.external("void", "free", ("ptr", k.e.write(f"load ptr, ptr {name}")))
 
 

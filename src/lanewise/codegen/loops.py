@@ -21,23 +21,11 @@ from lanewise.codegen.addresses import Affine, Index, as_index
 from lanewise.codegen.emitter import Emitter, Slot
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.numbers import Number, choose, kinds_of, of_vecs, vecs
-from lanewise.codegen.sizes import is_few, is_long, varies
-from lanewise.codegen.uniformity import IN_REGISTERS
+from lanewise.codegen.sizes import is_long, varies
+from lanewise.codegen.unrolling import UNROLLED, Unrolling
 from lanewise.codegen.vector import Span, Vec, select
 from lanewise.ir.dims import Dim, bounds
 
-#: Loops of at most so many turns are written out, turn by turn.
-UNROLLED = 8
-#: About how many operations the loops over elements may be written out to in a kernel: LLVM takes
-#: tens of microseconds for each. Each operation of the map's region has its share of them.
-KERNEL_OPERATIONS = 8192
-#: The least and the most share: to be in registers, the elements of a 4 by 4 product take 64. With
-#: examples in lanes an element in memory is a vector that is stored and loaded.
-LEAST_SHARE, LEAST_SHARE_IN_LANES, MOST_SHARE = 64, 256, 512
-#: Where elements are in memory anyway less is won: a nest of loops has this part of a share.
-NEST_PART = 4
-#: What a loop that runs takes beside its turns: a counter, a test and two jumps.
-LOOP_OPERATIONS = 6
 #: A loop asks whether the run should stop once in so many turns; of which some run in one go.
 TURNS, STRIP = 1 << 14, 1 << 10
 #: Bodies of loops over blocks of lanes are written twice, with masks and without, if they have at
@@ -51,20 +39,8 @@ Ends: TypeAlias = Mapping[int, tuple[Index, Index]]
 NOWHERE: Ends = MappingProxyType({})
 
 
-def share_of(operations: int, in_lanes: bool = False) -> int:
-    """Return to how many operations each of so many of a kernel may be written out.
-
-    Examples
-    --------
-    >>> share_of(1), share_of(32), share_of(1000), share_of(1000, in_lanes=True)
-    (512, 256, 64, 256)
-    """
-    least = LEAST_SHARE_IN_LANES if in_lanes else LEAST_SHARE
-    return min(max(KERNEL_OPERATIONS // max(operations, 1), least), MOST_SHARE)
-
-
 class Loops:
-    """Writes loops."""
+    """Writes loops, and knows which lanes run the code at hand; a part of the builder."""
 
     def __init__(self, e: Emitter) -> None:
         #: Where instructions go.
@@ -73,22 +49,17 @@ class Loops:
         self.mask: Vec | None = None
         #: Whether the code at hand runs in lanes: inside of the loop whose turns are the lanes.
         self.in_lanes = False
-        self._is_ahead = False
-        #: To how many operations the loops over elements of one operation may be written out.
-        self.share = MOST_SHARE
+        #: Whether it is written to run once, before all examples.
+        self.is_ahead = False
+        #: Which loops are written out.
+        self.unrolling = Unrolling()
         #: Where the function is left if it should stop.
         self.stopped = e.label("stopped")
         #: Turns of loops since it was last asked whether to stop.
         self._turns = e.slot("i32", False, e.constant("i32", 0))
-        #: How often the code at hand is written, as loops around it are written out.
-        self._copies = 1
-        #: Within how many loops of nests, that might be written out but run, the code at hand is.
-        self._rolled = 0
-        self._scopes: list[int] = [0]
+        #: The scopes of the code at hand, by number: see `scope`.
+        self.scopes = [0]
         self._next_scope = itertools.count(1)
-
-    def index(self, index: Index | Dim) -> Vec:
-        return as_index(self.e, index)
 
     def variable(
         self, dtype: np.dtype, varying: bool | None = None, first: Number | None = None
@@ -102,31 +73,6 @@ class Loops:
         if first is not None:
             found.set(first)
         return found
-
-    def is_small(self, shape: Sequence[int]) -> bool:
-        """Whether an array of this shape is kept in registers."""
-        return is_few(shape, IN_REGISTERS)
-
-    def is_written_out(self, shape: Sequence[Any], work: int = 1) -> bool:
-        """Whether what is done for each element of a small array is written out, one by one.
-
-        `work` is about how many operations that is for one.
-        """
-        if not self.is_small(shape):
-            return False
-        # What is read at the index of a loop around is not in registers.
-        elements, most = math.prod(shape), self._nest if self._rolled else self.share
-        return elements <= 1 or elements * work * self._copies <= most
-
-    @property
-    def _nest(self) -> int:
-        """To how many operations a nest of loops is written out at most."""
-        return self.share // NEST_PART
-
-    @property
-    def varying_sizes(self) -> frozenset[str]:
-        """The symbols of sizes that differ between lanes."""
-        return frozenset([name for name, x in self.e.counted.items() if x.count.varying])
 
     def poll(self, turns: Index = 1) -> None:
         """Write what a loop asks after some of its turns: whether the run should stop.
@@ -157,7 +103,7 @@ class Loops:
         polls: bool = False,
         rolled: bool = False,
     ) -> Generator[Any]:
-        """Write a loop: ``for i in k.range(n): ...``, the index the same in all lanes.
+        """Write a loop: ``for i in k.loops.range(n): ...``, the index the same in all lanes.
 
         With `unroll` the turns are written one by one, and i is an int; by default where there are
         few, and the code at hand is not written often already. What turns hand on stands in
@@ -172,9 +118,9 @@ class Loops:
         known = None
         if isinstance(first, int) and isinstance(last, int):
             known = range(first, last, step)
-            few = UNROLLED if len(known) * self._copies <= self._nest else 1
-            if len(known) <= (few if unroll is None else len(known) if unroll else 1):
-                with self._copied(len(known)):
+            is_short = self.unrolling.is_short(len(known)) if unroll is None else len(known) <= 1
+            if unroll or is_short:
+                with self.unrolling.within(copies=len(known)):
                     yield from known
                 return
         span = None
@@ -182,42 +128,17 @@ class Loops:
             span = (first, last - 1) if step > 0 else (last + 1, first)
         if not polls:
             is_rolled = rolled and known is not None and len(known) <= UNROLLED
-            self._rolled += is_rolled
-            try:
+            with self.unrolling.within(is_rolled=is_rolled):
                 yield from self._counted(first, last, step, span, is_rolled)
-            finally:
-                self._rolled -= is_rolled
         elif known is not None and len(known) <= STRIP:
             yield from self._counted(first, last, step, span)
             self.poll(len(known))
         else:
             for begin in self._counted(first, last, STRIP * step, span):
-                end, bound = begin + STRIP * step, self.index(last)
+                end, bound = begin + STRIP * step, as_index(self.e, last)
                 end = end.least(bound) if step > 0 else end.greatest(bound)
                 yield from self._counted(begin, end, step, span)
                 self.poll((end - begin).abs())
-
-    @contextmanager
-    def _copied(self, count: int) -> Generator[None]:
-        """Count that code is written so many times."""
-        outer, self._copies = self._copies, self._copies * max(count, 1)
-        try:
-            yield
-        finally:
-            self._copies = outer
-
-    def written_out(self, shape: Sequence[Any], work: int = 1) -> list[bool]:
-        """Return which loops over the axes of a shape are written out, of so much work a turn.
-
-        That is decided before anything is written, for the innermost loop first.
-        """
-        found, operations = [], work * self._copies
-        for size in reversed(shape):
-            is_short = not isinstance(size, Dim) and size <= UNROLLED
-            is_out = is_short and size * operations <= self._nest
-            operations = max(size, 1) * operations if is_out else operations + LOOP_OPERATIONS
-            found.append(is_out)
-        return found[::-1]
 
     def _parts(self, end: Index | Dim) -> bool:
         """Whether an end of a loop differs between lanes."""
@@ -230,7 +151,7 @@ class Loops:
 
         It goes from the first turn of any active lane to the last one of any.
         """
-        low, high, up = self.index(first), self.index(last), step > 0
+        low, high, up = as_index(self.e, first), as_index(self.e, last), step > 0
         if low.varying and abs(step) != 1:
             raise CannotCompile("a loop that lanes begin at different places makes single steps")
         known = bounds(last)[1] if isinstance(last, Dim) and isinstance(first, int) and up else None
@@ -256,9 +177,9 @@ class Loops:
         self, first: Index, last: Index, step: int, span: Span | None, rolled: bool = False
     ) -> Generator[Vec]:
         """Write a loop over a counter, which is known to stay within a span."""
-        counter = self.e.slot("i64", False, self.index(first))
+        counter = self.e.slot("i64", False, as_index(self.e, first))
         with self.e.loop(rolled=rolled) as goes_on:
-            at, bound = counter.get(), self.index(last)
+            at, bound = counter.get(), as_index(self.e, last)
             goes_on(at < bound if step > 0 else at > bound)
             at.span = span
             with self.scope():
@@ -274,7 +195,7 @@ class Loops:
         rolled: bool = False,
         in_lanes: bool = False,
     ) -> Generator[tuple[Any, ...]]:
-        """Write a nest of loops: ``for index in k.indices(shape): ...``.
+        """Write a nest of loops: ``for index in k.loops.indices(shape): ...``.
 
         Along the axes that `within` names, only from one to before another place. `unroll` and
         `rolled` are as for `range`; `unroll` may be given for each axis. With `in_lanes` the last
@@ -312,7 +233,9 @@ class Loops:
         `range`, `within` as for `indices`, `work` about how many operations a turn takes.
         """
         in_lanes = bool(shape) and not self.in_lanes and is_long(shape[-1], self.e.group)
-        is_out = self.written_out(shape, work) if unroll is None else [unroll] * len(shape)
+        is_out: Sequence[bool | None] = [unroll] * len(shape)
+        if unroll is None:
+            is_out = self.unrolling.written_out(shape, work)
         nest = self.indices(shape, within, unroll=is_out, rolled=unroll is None, in_lanes=in_lanes)
         for index in nest:
             body(*index)
@@ -326,7 +249,7 @@ class Loops:
         """
         e, lanes = self.e, self.e.lanes
         known = stop - start if isinstance(start, int) and isinstance(stop, int) else None
-        bound, counter = self.index(stop), e.slot("i64", False, self.index(start))
+        bound, counter = as_index(self.e, stop), e.slot("i64", False, as_index(self.e, start))
         with e.aside() as head:
             at = counter.get()
             tail = e.lane_index() < bound - at
@@ -354,18 +277,18 @@ class Loops:
     def ahead(self, once: bool = True) -> Generator[None]:
         """Write code that runs once, before all examples; where not `once`, at its place."""
         e = self.e
-        outer = e.lines, self.mask, self._is_ahead
+        outer = e.lines, self.mask, self.is_ahead
         if once:
-            e.lines, self.mask, self._is_ahead = e.prologue, None, True
+            e.lines, self.mask, self.is_ahead = e.prologue, None, True
         yield
-        e.lines, self.mask, self._is_ahead = outer
+        e.lines, self.mask, self.is_ahead = outer
 
     @contextmanager
     def scope(self) -> Generator[None]:
         """Mark code that may not run: what is kept in memory there is not there afterwards."""
-        self._scopes.append(next(self._next_scope))
+        self.scopes.append(next(self._next_scope))
         yield
-        self._scopes.pop()
+        self.scopes.pop()
 
     @contextmanager
     def masked(self, mask: Vec | None) -> Generator[None]:
@@ -386,7 +309,7 @@ class Loops:
         """
         if self.in_lanes or not shape or not is_long(shape[-1], self.e.group):
             return False
-        return is_long(shape[-1], self.e.lanes) or not self.is_written_out(shape, work)
+        return is_long(shape[-1], self.e.lanes) or not self.unrolling.is_written_out(shape, work)
 
     def fold(
         self,
@@ -404,15 +327,15 @@ class Loops:
         for `each`.
         """
         in_lanes = combine is not None and self.is_folded_in_lanes(shape, work)
-        if not in_lanes and not within and self.is_written_out(shape, work):
+        if not in_lanes and not within and self.unrolling.is_written_out(shape, work):
             found = list(start)
-            with self._copied(math.prod(shape)):
+            with self.unrolling.within(copies=math.prod(shape)):
                 for index in np.ndindex(*shape):
                     found = list(step(index, *found))
             return found
         wide, outer = self.in_lanes or in_lanes, self.mask
         variables = [self.variable(numbers.dtype_of(x), wide, x) for x in start]
-        is_out = self.written_out(shape, work)
+        is_out = self.unrolling.written_out(shape, work)
         nest = self.indices(shape, within, unroll=is_out, rolled=True, in_lanes=in_lanes)
         for index in nest:
             before = [variable.get() for variable in variables]

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lanewise.codegen.addresses import address, size_of
-from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Stored
+from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Stored, items_of
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import kinds_of
+from lanewise.codegen.uniformity import is_small
 from lanewise.ir.graph import Graph, Value
 from lanewise.ops.facts import is_elementwise
 
@@ -26,7 +27,7 @@ Shared = Sequence[tuple[int, int]]
 class Overwriting:
     """The operands of a kernel that results take the place of, as `shared` says."""
 
-    def __init__(self, k: Lowering, body: Graph, shared: Shared) -> None:
+    def __init__(self, k: Builder, body: Graph, shared: Shared) -> None:
         self.k = k
         #: These operands, by number.
         self.operands = [number for number, _ in shared]
@@ -45,15 +46,15 @@ class Overwriting:
         k = self.k
         if isinstance(x, Elements):  # loaded before anything is written
             return x
-        if k.is_small(given.shape) and not k.in_lanes:
-            return k.elements(given.dtype, given.shape, k.items(given))
+        if is_small(given.shape) and not k.in_lanes:
+            return k.elements(given.dtype, given.shape, items_of(given))
         kinds = kinds_of(given.dtype)
         is_plain = len(kinds) == 1 and given.dtype.kind != "b"
         if k.in_lanes or not is_plain or size_of(kinds[0]) != given.dtype.itemsize:
             raise CannotCompile("an operand of this form is not written to in place")
         pointer = address(k.e, given.pointer, given.offset(*(0,) * given.ndim))
         buffer = self._memory[number] = Buffer((pointer,), kinds, False, k.mask)
-        return Stored(k, given.dtype, given.shape, buffer)
+        return Stored(k.loops, given.dtype, given.shape, buffer)
 
     def in_order(self, found: Sequence[Array]) -> Iterator[tuple[int, Array]]:
         """Give the results that are still to be written, in an order in which that can be done."""
@@ -66,7 +67,7 @@ class Overwriting:
                 continue
             overwritten = set(memory.values()) - ({own} if result in self._apart else set())
             if not overwritten.isdisjoint(value.buffers):
-                value = k.materialized(value)
+                value = k.storage.materialized(value)
             last.append((result, value))
         yield from last
 

@@ -543,7 +543,7 @@ def _recorded(
             values.update(zip(given, builder.inline(region, outer), strict=True))
             continue
         axes = [dims.get(value, 0) if value in split.mapped else None for value in group.taken]
-        builder.location = (group.members or (split.op,))[0]._place
+        builder.location = (group.members or (split.op,))[0].place
         outer += tuple([builder.append(constant)[0] for constant in numbers])
         made = {
             **params,

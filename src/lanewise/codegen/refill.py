@@ -27,20 +27,15 @@ from typing import Any
 
 from lanewise.codegen import control
 from lanewise.codegen.addresses import Affine, Index
-from lanewise.codegen.arrays import Array, Given
+from lanewise.codegen.arrays import Array, Given, items_of
 from lanewise.codegen.blocks import packed
+from lanewise.codegen.builder import Builder, Variables
 from lanewise.codegen.choices import instructions, only_indexed, turn_of
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.loops import TURNS
-from lanewise.codegen.lowering import Lowering, Variables
 from lanewise.codegen.numbers import vecs
-from lanewise.codegen.sizes import Counted, is_few, is_unknown
-from lanewise.codegen.uniformity import (
-    IN_REGISTERS,
-    varying_carry,
-    varying_outputs,
-    varying_sizes,
-)
+from lanewise.codegen.sizes import Counted, is_unknown
+from lanewise.codegen.uniformity import is_small, varying_carry, varying_outputs, varying_sizes
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import while_
@@ -99,7 +94,7 @@ def plan(body: Graph, in_dims: Sequence[int | None], lanes: int) -> Plan | None:
     indexed = {value for value in rows if only_indexed(body, body.inputs.index(value))}
     varies = dict(zip(handed, varying_outputs(before, mapped), strict=True))
     held = [value for value in handed if varies[value] and value not in indexed]
-    if any(not is_few(value.type.shape, IN_REGISTERS) for value in (*held, *loop.results)):
+    if any(not is_small(value.type.shape) for value in (*held, *loop.results)):
         return None
     moved = [v for graph in (before, after) for v in rows if v in _read(graph) and v not in indexed]
     accesses = sum(map(count, (*moved, *body.outputs)))
@@ -129,7 +124,7 @@ def _read(graph: Graph) -> set[Value]:
 
 
 def write(
-    k: Lowering,
+    k: Builder,
     plan: Plan,
     given: Callable[[int, Index | None], Any],
     store: Callable[[int, Array, Index], None],
@@ -144,7 +139,7 @@ def write(
     the lanes have that are not done, -1 for none, and from which one on none has begun.
     """
     e, loop = k.e, plan.loop
-    k.in_lanes = True
+    k.loops.in_lanes = True
     captures = loop.params["captures"]
     used = _read(plan.after)
     state: list[control.Carried] = []
@@ -162,19 +157,19 @@ def write(
     fill, done = e.label("fill"), e.label("done")
     e.branch(begin < end, fill, done)
     e.begin(fill)
-    with k.scope():
+    with k.loops.scope():
         rows = _Rows(k, plan, given, in_dims, end)
         first_loads = rows.variables(plan.before)
         started = [x.variables for x in state]
         with e.aside() as lines:  # what has to be zero first is known when this is written
             new, at = entering.get(), example.get()
             held.set(active.get() | new)
-            with k.masked(new):
+            with k.loops.masked(new):
                 arguments = rows.arrays(first_loads, at)
                 found = control.run(k, plan.before, arguments)
                 made = dict(zip(plan.before.outputs, found, strict=True))
                 for x, value in zip(state, loop.operands[captures:], strict=True):
-                    x.variables.set(k.items(made[value]), new)
+                    x.variables.set(items_of(made[value]), new)
                 for value in dict.fromkeys([*loop.operands[:captures], *plan.kept]):
                     made[value], variables = _kept(k, new, made[value])
                     started += variables
@@ -187,7 +182,7 @@ def write(
         is_fresh, row = ~e.any(still), Affine(e, first, 1)
 
         def load(at: Vec) -> None:
-            with k.masked(entering.get()), k.scope():
+            with k.loops.masked(entering.get()), k.loops.scope():
                 rows.load(first_loads, at)
 
         def together() -> None:  # nothing here waits for what the lanes did before
@@ -224,7 +219,7 @@ def write(
 
         still = active.get()
         is_left = e.any(still)
-        with k.masked(running & ~still):
+        with k.loops.masked(running & ~still):
             loads = rows.variables(plan.after)
             in_order = is_fresh & ~is_left
             rows.either(in_order, row, at, partial(rows.load, loads))
@@ -238,10 +233,10 @@ def write(
                     store(number, x, at)
 
             rows.either(in_order, row, at, keep)
-        k.poll(TURNS // 16)
+        k.loops.poll(TURNS // 16)
     e.branch((upcoming.get() < end) | is_left, fill, done)
     e.begin(done)
-    k.in_lanes = False
+    k.loops.in_lanes = False
     return lambda: (
         select(held.get(), example.get(), e.constant("i64", -1)),
         upcoming.get().spread(),
@@ -252,7 +247,7 @@ def write(
 class _Rows:
     """Where the operands and results of examples lie."""
 
-    k: Lowering
+    k: Builder
     plan: Plan
     #: Gives an operand or a result of the kernel by its number: of examples, or for None whole.
     given: Callable[[int, Index | None], Given]
@@ -274,7 +269,7 @@ class _Rows:
             x: Array = self.given(number, at)
             if x.size > 1 and isinstance(at, Affine):
                 x = packed(self.k, x, at, self.stop)
-            variables.set(self.k.items(x))
+            variables.set(items_of(x))
 
     def arrays(self, loaded: Mapping[int, Variables], example: Vec) -> list[Array]:
         """Return all inputs, those that are loaded and those that are read where they lie."""
@@ -289,7 +284,7 @@ class _Rows:
         """Write accesses to rows that stand in order, and for when they do not, anywhere."""
 
         def scoped(where: Vec) -> None:
-            with self.k.scope():
+            with self.k.loops.scope():
                 access(where)
 
         self.k.e.fork(in_order, partial(scoped, row), partial(scoped, at))
@@ -307,14 +302,14 @@ def _next_examples(free: Vec, example: Slot, upcoming: Slot, end: Vec) -> Vec:
     return new
 
 
-def _kept(k: Lowering, new: Vec, x: Array) -> tuple[Array, list[Variables]]:
+def _kept(k: Builder, new: Vec, x: Array) -> tuple[Array, list[Variables]]:
     """Return an array that was made for new lanes, as all lanes have it until they are refilled.
 
     The second result is what it is kept in, if it is not the same for all.
     """
-    if isinstance(x, Given) or not k.is_small(x.shape):
+    if isinstance(x, Given) or not is_small(x.shape):
         return x, []  # it stays in memory, or is the same for all examples
-    items = k.items(x)
+    items = items_of(x)
     if not any(item.varying for item in items):
         return k.elements(x.dtype, x.shape, items), []
     variables = Variables(k, x, True)

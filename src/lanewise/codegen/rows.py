@@ -25,11 +25,12 @@ from lanewise.codegen.addresses import (
     store_row,
 )
 from lanewise.codegen.arrays import Given
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.emitter import Emitter
-from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.memory import LINE
 from lanewise.codegen.numbers import Number, kinds_of, of_vecs, vecs
 from lanewise.codegen.processor import machine
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import LLVM, Vec
 
 #: Bytes of a vector within which numbers are exchanged by one instruction without a table.
@@ -43,13 +44,13 @@ def side_of(e: Emitter, kind: str) -> int:
     return min(e.group, machine().register_bits // (8 * size_of(kind)))
 
 
-def fits(k: Lowering, x: Given) -> bool:
+def fits(k: Builder, x: Given) -> bool:
     """Whether the rows of an operand or a result are short enough, and not too short."""
     rows = _Rows(k, x)
-    return k.is_small(x.shape) and (rows.count <= FEW or rows.count >= rows.lane)
+    return is_small(x.shape) and (rows.count <= FEW or rows.count >= rows.lane)
 
 
-def load(k: Lowering, x: Given, row: Affine, stop: Vec) -> list[Number]:
+def load(k: Builder, x: Given, row: Affine, stop: Vec) -> list[Number]:
     """Return the elements of a block's examples; see `blocks.packed`."""
     e, rows = k.e, _Rows(k, x)
     first, near, whole, spare = rows.place(x, row, stop)
@@ -68,7 +69,7 @@ def load(k: Lowering, x: Given, row: Affine, stop: Vec) -> list[Number]:
     return [of_vecs(found[j : j + rows.width]) for j in range(0, rows.count, rows.width)]
 
 
-def store(k: Lowering, items: Sequence[Number], target: Given, row: Affine, stop: Vec) -> None:
+def store(k: Builder, items: Sequence[Number], target: Given, row: Affine, stop: Vec) -> None:
     """Write the elements of a block's examples."""
     e, rows = k.e, _Rows(k, target)
     first, near, whole, spare = rows.place(target, row, stop)
@@ -86,7 +87,7 @@ def store(k: Lowering, items: Sequence[Number], target: Given, row: Affine, stop
 class _Rows:
     """How rows are moved: as many at once as a register holds numbers."""
 
-    def __init__(self, k: Lowering, x: Given) -> None:
+    def __init__(self, k: Builder, x: Given) -> None:
         self.k, self.e, kinds = k, k.e, kinds_of(x.dtype)
         self.is_truth = kinds[0] == "b"
         #: What they consist of in memory.
@@ -110,14 +111,14 @@ class _Rows:
         memory for when they are not.
         """
         e, first = self.e, self.e.uniform("i64", row.base.parts[0])
-        spare = self.k.local(np.dtype(np.uint8), (e.lanes * self.length,), False)
+        spare = self.k.storage.local(np.dtype(np.uint8), (e.lanes * self.length,), False)
         near = address(e, x.pointer, first * self.length)
         return first, near, first + e.lanes <= stop, spare.buffer.pointers[0]
 
     def copy(self, source: str, target: str, rows: Vec) -> None:
         """Copy so many rows from a place to another."""
         e, type_, size = self.e, LLVM[self.kind], size_of(self.kind)
-        for j in self.k.range(rows * self.count, unroll=False):
+        for j in self.k.loops.range(rows * self.count, unroll=False):
             here, there = [address(e, pointer, j * size) for pointer in (source, target)]
             found = e.write(f"load {type_}, ptr {here}, align {size}")
             e.do(f"store {type_} {found}, ptr {there}, align {size}")

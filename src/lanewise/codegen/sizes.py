@@ -169,7 +169,7 @@ def check_sizes(k: Any, op: Operation) -> None:
     others that there are elements, where NumPy may be undefined for none. The run ends where it is
     not so.
 
-    `k` is its `Lowering`. Where it is told of sizes that these depend on, it is called for such
+    `k` is its `Builder`. Where it is told of sizes that these depend on, it is called for such
     that fit.
     """
     counted, names = k.e.counted, symbols_of(op)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from lanewise.codegen.sizes import is_few
+from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import symbols_in
 from lanewise.ops.control import BRANCHES, LOOPS, carry_of, scan
@@ -20,6 +21,11 @@ from lanewise.passes.specialize import has_sizes
 #: Arrays of at most so many elements are kept in registers, and loops over them are written out.
 IN_REGISTERS = 40
 NO_SIZES: frozenset[str] = frozenset()
+
+
+def is_small(shape: Sequence[DimLike]) -> bool:
+    """Whether an array of this shape is kept in registers."""
+    return is_few(shape, IN_REGISTERS)
 
 
 def varying_outputs(graph: Graph, inputs: Sequence[bool], sizes: Set[str] = NO_SIZES) -> list[bool]:
@@ -115,7 +121,7 @@ def varying_carry(
 def _kept(op: Operation, carry: Sequence[bool]) -> list[bool]:
     """Return which of the first results vary if these do; in memory every lane has its place."""
     rows = zip(carry, op.results, strict=False)
-    return [varies or not is_few(value.type.shape, IN_REGISTERS) for varies, value in rows]
+    return [varies or not is_small(value.type.shape) for varies, value in rows]
 
 
 def _is_kept_for_lanes(op: Operation) -> bool:
@@ -123,4 +129,4 @@ def _is_kept_for_lanes(op: Operation) -> bool:
     held = op.primitive.held
     if held is not Held.NUMBERS:
         return held is Held.MEMORY
-    return any(not is_few(value.type.shape, IN_REGISTERS) for value in (*op.operands, *op.results))
+    return any(not is_small(value.type.shape) for value in (*op.operands, *op.results))

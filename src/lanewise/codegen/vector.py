@@ -238,7 +238,8 @@ class Vec:
 
     # --- arithmetic ---------------------------------------------------------------------------
 
-    def _other(self, other: Vec | Number) -> Vec:
+    def operand(self, other: Vec | Number) -> Vec:
+        """Return what it is computed with, as numbers of its kind."""
         if isinstance(other, Vec):
             if other.kind != self.kind:
                 raise TypeError(f"an operation on {self.kind} and {other.kind}")
@@ -248,7 +249,7 @@ class Vec:
         return self.e.constant(self.kind, other)
 
     def _binary(self, other: Vec | Number, integer: str, real: str, swap: bool = False) -> Vec:
-        other = self._other(other)
+        other = self.operand(other)
         left, right = (other, self) if swap else (self, other)
         type_ = self.e.type(self.kind, left.varying or right.varying)
         verb = f"{real} {self.e.flags}".rstrip() if is_float(self.kind) else integer
@@ -292,7 +293,7 @@ class Vec:
 
     def fma(self, factor: Vec | Number, term: Vec | Number) -> Vec:
         """Return ``self * factor + term``, rounded once."""
-        return self.e.intrinsic("fma", self, self._other(factor), self._other(term))
+        return self.e.intrinsic("fma", self, self.operand(factor), self.operand(term))
 
     def abs(self) -> Vec:
         if is_float(self.kind):
@@ -305,22 +306,22 @@ class Vec:
     rint = _of_float("roundeven")
 
     def copysign(self, sign: Vec | Number) -> Vec:
-        return self.e.intrinsic("copysign", self, self._other(sign))
+        return self.e.intrinsic("copysign", self, self.operand(sign))
 
     def least(self, other: Vec | Number) -> Vec:
         """Return the lesser of two; of floats `other` where one is NaN."""
-        other = self._other(other)
+        other = self.operand(other)
         return select(self < other, self, other)
 
     def greatest(self, other: Vec | Number) -> Vec:
         """Return the greater of two; of floats `other` where one is NaN."""
-        other = self._other(other)
+        other = self.operand(other)
         return select(self > other, self, other)
 
     # --- comparisons --------------------------------------------------------------------------
 
     def _compare(self, other: Vec | Number, order: str, real: str) -> Vec:
-        other = self._other(other)
+        other = self.operand(other)
         type_ = self.e.type(self.kind, self.varying or other.varying)
         if is_float(self.kind):
             verb = f"fcmp {real}"

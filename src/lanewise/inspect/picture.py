@@ -77,7 +77,7 @@ class _Painter:
         self.walker, self.sizes = program.walker, program.sizes
         self.rows = {row.op: row for row in reversed(program.rows) if row.op is not None}
         self.by_place = {
-            (row.op._place, row.operation): row for row in reversed(program.rows) if row.op
+            (row.op.place, row.operation): row for row in reversed(program.rows) if row.op
         }
 
     def program(self) -> Picture:
@@ -211,7 +211,7 @@ class _Painter:
         return Box(title.rpartition("/")[2], detail, kind, f"{title}: {common}{more}")
 
     def _row(self, op: Operation) -> Row | None:
-        return self.rows.get(op) or self.by_place.get((op._place, name_of(op)))
+        return self.rows.get(op) or self.by_place.get((op.place, name_of(op)))
 
     def _with_time(self, detail: str, row: Row | None) -> str:
         if row is None or not row.seconds:

@@ -326,7 +326,7 @@ class _Timed:
         self._by_place: dict[Any, int] = {}
         for i, row in enumerate(rows):
             if row.op is not None:
-                key = row.within, row.op._place, row.operation
+                key = row.within, row.op.place, row.operation
                 self._by_place.setdefault(key, i)
         self._times: dict[int, tuple[int, float]] = {}
 
@@ -337,7 +337,7 @@ class _Timed:
             return False
         place = self._by_op.get(op)
         if place is None and time.within:
-            place = self._by_place.get((outer, op._place, name_of(op)))
+            place = self._by_place.get((outer, op.place, name_of(op)))
             place = self._by_op.get(outer) if place is None else place
         if place is None:
             return False

@@ -22,7 +22,7 @@ from functools import lru_cache
 from numbers import Integral
 from typing import Any, TypeAlias, Union
 
-from lanewise.ir.location import _is_own
+from lanewise.ir.location import is_own_file
 
 DimLike: TypeAlias = Union[int, "Dim"]
 Shape: TypeAlias = tuple[DimLike, ...]
@@ -173,7 +173,7 @@ class Dim:
         # is no answer to the user's code, which NumPy would give the sizes themselves.
         code = sys._getframe(1).f_code
         is_made = code.co_filename == "<string>" and code.co_name == "__eq__"  # of a dataclass
-        if not is_made and not _is_own(code.co_filename) and not differ(self, other):
+        if not is_made and not is_own_file(code.co_filename) and not differ(self, other):
             raise Undecided(_undecided(self, "==", other))
         return False
 

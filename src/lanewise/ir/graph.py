@@ -94,12 +94,12 @@ class Signature:
 class Operation:
     """One application of a primitive: operands, static parameters, regions and results."""
 
-    __slots__ = ("_place", "operands", "results", "signature")
+    __slots__ = ("operands", "place", "results", "signature")
 
     signature: Signature
     operands: tuple[Value, ...]
     results: tuple[Value, ...]
-    _place: Place | None
+    place: Place | None
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Operation:
         self.signature = signature
         self.operands = operands
         self.results = tuple([Value(t, i) for i, t in enumerate(signature.types, index)])
-        self._place = place
+        self.place = place
 
     @property
     def primitive(self) -> Any:
@@ -127,7 +127,7 @@ class Operation:
 
     @property
     def location(self) -> Location | None:
-        return None if self._place is None else Location(*self._place)
+        return None if self.place is None else Location(*self.place)
 
     def with_operands(
         self,
@@ -141,7 +141,7 @@ class Operation:
         """
         op = _new(Operation)
         op.signature = self.signature if signature is None else signature
-        op.operands, op._place = operands, self._place
+        op.operands, op.place = operands, self.place
         op.results = self.results if results is None else results
         return op
 
@@ -279,7 +279,7 @@ class Graph:
         values = {value: builder.input(value.type) for value in self.inputs}
         with building(builder):
             for op in self.operations:
-                builder.location = op._place
+                builder.location = op.place
                 found = rule(op, values)
                 if found is None or isinstance(found, Operation):
                     new = found or op
@@ -324,7 +324,7 @@ class Builder:
         op = _new(Operation)
         op.signature = signature
         op.operands = operands
-        op._place = self.location
+        op.place = self.location
         types = signature.types
         index = self.count
         self.count = index + len(types)
@@ -348,7 +348,7 @@ class Builder:
     def copy(self, op: Operation, values: dict[Value, Value]) -> None:
         """Record `op` again with operands looked up in `values`, and enter its results there."""
         operands = tuple([values[value] for value in op.operands])
-        self.location = op._place
+        self.location = op.place
         if all([new.type is old.type for new, old in zip(operands, op.operands, strict=True)]):
             results = self.append(op.signature, operands)
         else:

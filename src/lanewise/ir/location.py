@@ -38,7 +38,7 @@ _own_files: dict[str, bool] = {}
 PLAN = "<lanewise plan>"
 
 
-def _is_own(filename: str) -> bool:
+def is_own_file(filename: str) -> bool:
     own = filename.startswith((_PACKAGE, *_LIBRARIES, *_MADE))
     own = own or (filename.startswith(_STANDARD) and not filename.startswith(_SITE))
     _own_files[filename] = own
@@ -223,7 +223,7 @@ def here_and_around() -> Iterator[tuple[CodeType, int]]:
     """Yield the user's current places, the innermost first."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not _is_own(frame.f_code.co_filename):
+        if not is_own_file(frame.f_code.co_filename):
             yield frame.f_code, frame.f_lasti
         frame = frame.f_back
 
@@ -240,7 +240,7 @@ def here() -> tuple[CodeType, int] | None:
         try:
             is_own = own[code.co_filename]
         except KeyError:
-            is_own = _is_own(code.co_filename)
+            is_own = is_own_file(code.co_filename)
         if not is_own:
             return code, frame.f_lasti
         frame = frame.f_back
@@ -259,14 +259,14 @@ def states_at(place: Place | None) -> tuple[tuple[str, str], ...]:
 def is_of_user(code: CodeType) -> bool:
     """Whether code is the user's, and neither ours nor a library's."""
     own = _own_files.get(code.co_filename)
-    return not (_is_own(code.co_filename) if own is None else own)
+    return not (is_own_file(code.co_filename) if own is None else own)
 
 
 def user_places(traceback: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
     """Yield the user's places in a traceback, the outermost first."""
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if code.co_name != PLAN and not _is_own(code.co_filename):
+        if code.co_name != PLAN and not is_own_file(code.co_filename):
             yield code, traceback.tb_lasti
         traceback = traceback.tb_next
 
@@ -281,7 +281,7 @@ def place_of(traceback: TracebackType | None) -> tuple[CodeType, int] | None:
     place, is_own = None, False
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        is_own = code.co_name == PLAN or _is_own(code.co_filename)
+        is_own = code.co_name == PLAN or is_own_file(code.co_filename)
         if not is_own:
             place = code, traceback.tb_lasti
         traceback = traceback.tb_next

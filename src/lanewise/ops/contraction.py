@@ -121,24 +121,24 @@ class dot_general:
         is_computed = is_plain and not y.is_ready and math.prod(x.shape) <= MOST_OF_COMPUTED
         x, y = k.ready(x), k.ready(y)
         # One matrix for all examples makes one product of the batch; else there is one for each.
-        is_one = k.is_outermost and k.is_shared(x) != k.is_shared(y)
+        is_one = k.is_outermost and x.is_shared != y.is_shared
         most = MOST_IN_REGIONS if k.in_lanes and not k.is_outermost else MOST_PRODUCTS
         most = MOST_OF_SHARED if is_one else most
         is_large = types[0].shape and inner and usual(types[0].shape) * usual(inner) > most
         if is_large and not (is_computed and not k.in_lanes):
             k.leave("a large matrix product is left to BLAS")
 
-        one, other, within = k.factors_within(x, y, contract)
+        one, other, within = k.products.factors_within(x, y, contract)
 
         def at(*i):
             shared, free_x, free_y = i[:lead], i[lead : lead + nx], i[lead + nx :]
             for factor in (one, other):
-                k.prepare_loops(factor, inner, 1)
-            return k.sum_of_products(
+                k.storage.prepare_loops(factor, inner, 1)
+            return k.products.sum_of_products(
                 types[0].dtype,
                 inner,
-                lambda *j: k.at(one, axes_x, (*shared, *free_x, *j)),
-                lambda *j: k.at(other, axes_y, (*shared, *free_y, *j)),
+                lambda *j: one.transposed_at(axes_x, (*shared, *free_x, *j)),
+                lambda *j: other.transposed_at(axes_y, (*shared, *free_y, *j)),
                 within,
             )
 
@@ -146,23 +146,23 @@ class dot_general:
         is_complex = types[0].dtype.kind == "c"
         if is_plain and work * math.prod(types[0].shape) > MOST_IN_REGISTERS:
             x, y = k.addressable(x), k.addressable(y)
-            return k.matrix_product(
+            return k.products.matrix_product(
                 types[0],
                 work,
-                lambda i, p: k.at(x, axes_x, (i, p)),
-                lambda p, j: k.at(y, axes_y, (j, p)),
+                lambda i, p: x.transposed_at(axes_x, (i, p)),
+                lambda p, j: y.transposed_at(axes_y, (j, p)),
             )
         is_vector = is_known and len(types[0].shape) == len(inner) == 1 and not lead
         if is_vector and k.in_lanes and work * types[0].shape[0] > MOST_IN_REGISTERS:
             x, y = k.addressable(x), k.addressable(y)
             shape = (types[0].shape[0], 1) if nx else (1, types[0].shape[0])
-            product = k.matrix_product(
+            product = k.products.matrix_product(
                 array_type(types[0].dtype, shape),
                 work,
-                lambda i, p: k.at(x, axes_x, (i, p) if nx else (p,)),
-                lambda p, j: k.at(y, axes_y, (p,) if nx else (j, p)),
+                lambda i, p: x.transposed_at(axes_x, (i, p) if nx else (p,)),
+                lambda p, j: y.transposed_at(axes_y, (p,) if nx else (j, p)),
             )
-            return k.reshaped(product, types[0].shape)
+            return k.views.reshaped(product, types[0].shape)
         work *= 4 if is_complex else 1
         return k.lazy(types[0].dtype, types[0].shape, at, (x, y), work=work)
 
@@ -340,7 +340,7 @@ def gufunc(fn: np.ufunc) -> Primitive:
             k.leave(f"NumPy calls {fn.__name__} once for all")
         loop = loop_dtypes(fn, tuple([x.dtype for x in operands]), dtype)
         ns = float(sum([usual(x.shape) for x in operands]))
-        return k.gufunc_call(types, [fn], loop, operands, None, ns, is_locked=fn not in PRODUCTS)
+        return k.calls.gufunc(types, [fn], loop, operands, None, ns, is_locked=fn not in PRODUCTS)
 
     def jvp(d: Any, tangents: Any, z: Any, x: Any, y: Any, *, dtype: np.dtype | None) -> Any:
         x, y = x.astype(z.dtype), y.astype(z.dtype)
@@ -423,7 +423,7 @@ class correlate:
     batch = broadcasting
 
     def lanes(k, types, x, v, *, before, behind):
-        return k.correlated(types[0], x, v, before)
+        return k.products.correlated(types[0], x, v, before)
 
     jvp = multilinear(0, 1)
 

@@ -69,15 +69,15 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
             return found(*[numbers[x] for x in operands])
 
         if fn.nout == 1:
-            fails, work = k.loop_fails(fn, loop), instructions(fn, loop)
-            return k.lazy(types[0].dtype, shape, at, operands, fails=fails, work=work)
-        return k.several(types, shape, at)
+            work = instructions(fn, loop)
+            return k.lazy(types[0].dtype, shape, at, operands, fails=found.fails, work=work)
+        return k.fusion.several(types, shape, at)
 
     def called(k: Any, types: Any, loop: tuple[np.dtype, ...], parts: Any) -> Any:
         if row is UNKNOWN and k.is_batched:  # one thread at a time: it may raise
             k.leave(f"NumPy calls {fn.__name__} once for all")
         ns = max(row.numpy_ns, row.instructions / 16)
-        return k.ufunc_call(types, fn, loop, parts, ns, is_locked=row is UNKNOWN)
+        return k.calls.ufunc(types, fn, loop, parts, ns, is_locked=row is UNKNOWN)
 
     def jvp(d: Any, tangents: Any, results: Any, *operands: Any, dtype: np.dtype | None) -> Any:
         loop = loop_dtypes(fn, tuple([x.dtype for x in operands]), dtype)
@@ -415,9 +415,8 @@ class root:
     def lanes(k, types, x):
         loop = loop_dtypes(np.sqrt, (x.dtype,), None)
         found, work = k.loop(np.sqrt, loop), instructions(np.sqrt, loop)
-        fails = k.loop_fails(np.sqrt, loop)
         return k.lazy(
-            types[0].dtype, x.shape, lambda *i: found(x.at(*i)), (x,), fails=fails, work=work
+            types[0].dtype, x.shape, lambda *i: found(x.at(*i)), (x,), fails=found.fails, work=work
         )
 
     def jvp(d, tangents, y, x):
@@ -456,7 +455,7 @@ class sinc:
             return divide(sin(y), y)
 
         work = instructions(np.sin, (dtype,) * 2)
-        return k.lazy(dtype, x.shape, at, (x,), fails=k.loop_fails(np.sin, (dtype,) * 2), work=work)
+        return k.lazy(dtype, x.shape, at, (x,), fails=sin.fails, work=work)
 
     def jvp(d, tangents, y, x):
         # Close to zero by its power series, as what is subtracted then is nearly equal.
@@ -494,7 +493,7 @@ class i0:
 
     def lanes(k, types, x):
         dtype = types[0].dtype
-        return k.lazy(dtype, x.shape, lambda *i: k.i0(x.at(*i), dtype), (x,), work=50)
+        return k.lazy(dtype, x.shape, lambda *i: k.functions.i0(x.at(*i), dtype), (x,), work=50)
 
     def jvp(d, tangents, y, x):
         return tangents[0] * special("i1", x)

@@ -70,7 +70,7 @@ class exact:
         parts = [aligned(x, len(shape)) for x in operands]
 
         def at(*i):
-            return k.exact(fn, *[x(*i) for x in parts])
+            return k.functions.exact(fn, *[x(*i) for x in parts])
 
         return k.lazy(types[0].dtype, shape, at, operands, fails=True)
 

@@ -128,7 +128,8 @@ def _transformed(
     fns, which = [_gufunc(name) for name in names], None
     if None in fns:
         k.leave("NumPy's transforms are not where they were")
-    if k.is_one_by_one and not isinstance(n, Dim) and n > LONG:
+    is_one_by_one = k.has_batch and k.is_batched and not k.in_lanes
+    if is_one_by_one and not isinstance(n, Dim) and n > LONG:
         k.leave("NumPy transforms all rows in one call, which prepares long ones once")
     if not k.has_batch and k.is_batched and usual(type_.shape) > LARGE:
         k.leave("of one large array NumPy makes as much in one call")
@@ -149,7 +150,7 @@ def _transformed(
         factor = k.ufunc(np.reciprocal, size)
     given = (x.dtype, int if where == "backward" else real, type_.dtype)  # as NumPy gives them
     dtypes = fns[0].resolve_dtypes(given)
-    return k.gufunc_call(
+    return k.calls.gufunc(
         [type_],
         fns,
         dtypes,

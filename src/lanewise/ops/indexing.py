@@ -104,7 +104,7 @@ class gather:
         x, shape = k.addressable(x), types[0].shape
         rank = len(shape) - x.ndim + len(indices)
         is_each = rank == len(shape)  # of an element each: none is needed again
-        indices = [k.found_once(i, shape) if is_each else k.ready(i) for i in indices]
+        indices = [k.fusion.found_once(i, shape) if is_each else k.ready(i) for i in indices]
         parts = [aligned(index, rank) for index in indices]
         sizes = x.shape[axis : axis + len(indices)]
         if not rank:  # a view, as of one place it is known at once
@@ -168,7 +168,7 @@ def _written(k: Any, axis: int, indices: Sequence[Any], writes: Sequence[tuple[A
     """Write arrays' values at the same indices in a kernel; return the arrays."""
     targets = [target for target, *_ in writes]
     x, values, _ = writes[0]
-    indices = [k.read_once(index, values.shape, targets) for index in indices]
+    indices = [k.fusion.read_once(index, values.shape, targets) for index in indices]
     rank = values.ndim - x.ndim + len(indices)
     parts = [aligned(index, rank) for index in indices]
     sizes = x.shape[axis : axis + len(indices)]
@@ -178,7 +178,7 @@ def _written(k: Any, axis: int, indices: Sequence[Any], writes: Sequence[tuple[A
         found = [k.place(p(*own), size) for p, size in zip(parts, sizes, strict=True)]
         return [*i[:axis], *found, *i[axis + rank :]]
 
-    return k.updated_together([k.write_of(*write) for write in writes], place, of=indices)
+    return k.updates.together(writes, place, of=indices)
 
 
 @op

@@ -75,7 +75,7 @@ def called(
     if not texts:
         k.leave("NumPy has another way of its own to call LAPACK")
     dtypes = [np.dtype(c) for c in texts[0].replace("->", "")]
-    return k.gufunc_call(types, [fn], dtypes, operands, None, 20.0 * operands[0].size, fails=fails)
+    return k.calls.gufunc(types, [fn], dtypes, operands, None, 20.0 * operands[0].size, fails=fails)
 
 
 def call_ns(ns: float, in_lanes: int = 0, even: int = 32) -> Callable[[Operation], float]:

@@ -79,7 +79,7 @@ class cholesky:
 
     def lanes(k, types, x, *, upper):
         if is_small(x):
-            return k.cholesky(types[0], x, upper)
+            return k.linalg.cholesky(types[0], x, upper)
         return called(k, types, "cholesky_up" if upper else "cholesky_lo", (x,))
 
     def jvp(d, tangents, y, x, *, upper):
@@ -121,7 +121,7 @@ class solve:
     batch = stacked(2, 2)
 
     def lanes(k, types, a, y):
-        return k.solve(types[0], a, y) if is_small(a) else called(k, types, "solve", (a, y))
+        return k.linalg.solve(types[0], a, y) if is_small(a) else called(k, types, "solve", (a, y))
 
     def jvp(d, tangents, x, a, y):
         t, right = tangents
@@ -163,7 +163,7 @@ class inv:
     batch = leading_axes
 
     def lanes(k, types, x, *, strict):
-        return k.solve(types[0], x) if is_small(x) else called(k, types, "inv", (x,))
+        return k.linalg.solve(types[0], x) if is_small(x) else called(k, types, "inv", (x,))
 
     def jvp(d, tangents, y, x, *, strict):
         return -(y @ tangents[0] @ y)
@@ -191,7 +191,9 @@ class det:
     batch = leading_axes
 
     def lanes(k, types, x):
-        return k.det(types[0], x) if is_small(x) else called(k, types, "det", (x,), fails=False)
+        if is_small(x):
+            return k.linalg.det(types[0], x)
+        return called(k, types, "det", (x,), fails=False)
 
     def jvp(d, tangents, y, x):
         factors = np.swapaxes(d.emit(adjugate, x), -1, -2)
@@ -229,7 +231,7 @@ class adjugate:
 
     def lanes(k, types, x):
         dtype = types[0].dtype
-        value, inverse = k.det(_scalars(types[0]), x), k.solve(types[0], x)
+        value, inverse = k.linalg.det(_scalars(types[0]), x), k.linalg.solve(types[0], x)
         times = k.loop(np.multiply, (dtype,) * 3)
 
         def at(*i):
@@ -308,9 +310,9 @@ class slogdet:
     batch = leading_axes
 
     def lanes(k, types, x):
-        return (
-            k.slogdet(types, x) if is_small(x) else called(k, types, "slogdet", (x,), fails=False)
-        )
+        if is_small(x):
+            return k.linalg.slogdet(types, x)
+        return called(k, types, "slogdet", (x,), fails=False)
 
     def jvp(d, tangents, results, x):
         (t,), sign = tangents, results[0]
@@ -352,7 +354,7 @@ class qr:
     batch = leading_axes
 
     def lanes(k, types, x, *, mode):
-        return k.qr(types, x, mode)
+        return k.orthogonal.qr(types, x, mode)
 
     def jvp(d, tangents, results, x, *, mode):
         if mode == "raw":
@@ -447,7 +449,7 @@ class svdvals:
 
     def lanes(k, types, x):
         is_own = is_small(x, VALUES_IN_LANES)
-        return k.svdvals(types[0], x) if is_own else called(k, types, "svd", (x,))
+        return k.orthogonal.svdvals(types[0], x) if is_own else called(k, types, "svd", (x,))
 
     def jvp(d, tangents, y, x):
         u, _, vh = d.emit(svd, x, full_matrices=False)
@@ -503,7 +505,7 @@ class eigvalsh:
 
     def lanes(k, types, x, *, uplo):
         if is_small(x, VALUES_IN_LANES):
-            return k.eigvalsh(types[0], x, uplo)
+            return k.orthogonal.eigvalsh(types[0], x, uplo)
         return called(k, types, "eigvalsh_up" if uplo == "U" else "eigvalsh_lo", (x,))
 
     def jvp(d, tangents, y, x, *, uplo):

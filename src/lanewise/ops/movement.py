@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class reshape:
         return reshape(x, shape=(b.size, *shape))
 
     def lanes(k, types, x, *, shape):
-        return k.reshaped(x, shape)
+        return k.views.reshaped(x, shape)
 
     jvp = linear(0)
 
@@ -150,7 +151,7 @@ class slice_:
         return slice_(x, index=(None, *index))
 
     def lanes(k, types, x, *, index):
-        return k.view(x, types[0].shape, lambda *i: k.sliced_at(index, i))
+        return k.view(x, types[0].shape, lambda *i: k.views.sliced_at(index, i))
 
     jvp = linear(0)
 
@@ -192,7 +193,8 @@ class update_slice:
 
     def lanes(k, types, x, values, *, index):
         is_known = all([part is None or type(part[0]) is int for part in index])
-        return k.updated(x, values, lambda i: k.sliced_at(index, i), is_known=is_known)
+        place = partial(k.views.sliced_at, index)
+        return k.updates.written(x, values, place, is_known=is_known)
 
     jvp = linear(0, 1)
 
@@ -243,7 +245,7 @@ class concatenate:
         return concatenate(*repeat_unmapped(b, *operands), axis=axis + 1)
 
     def lanes(k, types, *operands, axis):
-        return k.concatenated(types[0], operands, axis)
+        return k.views.concatenated(types[0], operands, axis)
 
     jvp = linear()
 
@@ -300,7 +302,7 @@ class pad:
         return update_slice(border, x, index=(None, *index))
 
     def lanes(k, types, x, value, *, widths):
-        return k.padded(types[0], x, value.at(), [before for before, _ in widths])
+        return k.views.padded(types[0], x, value.at(), [before for before, _ in widths])
 
     jvp = linear(0, 1)
 
@@ -337,9 +339,9 @@ class diagonal:
     batch = leading_axes
 
     def lanes(k, types, x, *, offset):
-        down, right = max(-offset, 0), max(offset, 0)
+        apart = max(-offset, 0), max(offset, 0)
         return k.view(
-            x, types[0].shape, lambda *i: [*i[:-1], k.plus(i[-1], down), k.plus(i[-1], right)]
+            x, types[0].shape, lambda *i: [*i[:-1], *[i[-1] + by if by else i[-1] for by in apart]]
         )
 
     jvp = linear(0)
@@ -421,7 +423,7 @@ class bitcast:
     batch = leading_axes
 
     def lanes(k, types, x, *, dtype):
-        return k.lazy(dtype, types[0].shape, lambda *i: k.bitcast(x.at(*i), dtype), (x,))
+        return k.lazy(dtype, types[0].shape, lambda *i: k.functions.bitcast(x.at(*i), dtype), (x,))
 
     def jvp(d, tangents, y, x, *, dtype):
         # Linear where complex numbers are read as their parts, or parts as complex numbers.

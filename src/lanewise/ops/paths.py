@@ -131,7 +131,7 @@ class update_view:
     def lanes(k, types, x, values, *integers, path, span):
         numbers = [number.at() for number in integers]
         ends, numbers = numbers[: 2 * (span is not None)], numbers[2 * (span is not None) :]
-        return k.updated_view(x, values, path, numbers, span, ends)
+        return k.updates.view_written(x, values, path, numbers, span, ends)
 
     jvp = absent("no derivative is taken of what a kernel is written of")
     samples = (
@@ -181,7 +181,7 @@ class between:
         )
 
     def lanes(k, types, x, low, high, fill, *, axis):
-        return k.between(x, axis, low.at(), high.at(), fill.at())
+        return k.views.between(x, axis, low.at(), high.at(), fill.at())
 
     jvp = absent("no derivative is taken of what a kernel is written of")
     samples = (

@@ -77,7 +77,7 @@ class python_call:
     batch = broadcasting
 
     def lanes(k, types, *operands, fn, dtype, rows):
-        return k.python_call(types[0], operands, fn, rows)
+        return k.functions.python(types[0], operands, fn, rows)
 
     def jvp(d, tangents, y, *operands, fn, dtype, rows):
         if fn not in _TANGENTS:

@@ -61,7 +61,7 @@ class InKernels:
     """The same for numbers of a kernel."""
 
     def __init__(self, k: Any) -> None:
-        self.to, self.bits, self.choose = k.convert, k.bitcast, k.choose
+        self.to, self.bits, self.choose = k.convert, k.functions.bitcast, k.choose
         self.sqrt = lambda x: k.ufunc(np.sqrt, x)
 
 

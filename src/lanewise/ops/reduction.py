@@ -63,10 +63,10 @@ class reduce:
         return reduce(x, fn=fn, axes=tuple([axis + 1 for axis in axes]), dtype=dtype)
 
     def lanes(k, types, x, *, fn, axes, dtype):
-        return k.reduced(types[0], x, fn, axes)
+        return k.reductions.reduced(types[0], x, fn, axes)
 
     def together(k, types, xs, params):
-        return k.reduced_together([type_ for (type_,) in types], [x for (x,) in xs], params)
+        return k.reductions.together([type_ for (type_,) in types], [x for (x,) in xs], params)
 
     def jvp(d, tangents, y, x, *, fn, axes, dtype):
         if fn is np.add:
@@ -105,7 +105,7 @@ class accumulate:
     batch = along_axis
 
     def lanes(k, types, x, *, fn, axis, dtype):
-        return k.accumulated(types[0], x, fn, axis)
+        return k.reductions.accumulated(types[0], x, fn, axis)
 
     def jvp(d, tangents, y, x, *, fn, axis, dtype):
         (t,) = tangents
@@ -155,7 +155,7 @@ class reduceat:
     batch = along_axis
 
     def lanes(k, types, x, *, fn, indices, axis, dtype):
-        return k.reduced_in_runs(types[0], x, fn, indices, axis)
+        return k.reductions.in_runs(types[0], x, fn, indices, axis)
 
     def jvp(d, tangents, y, x, *, fn, indices, axis, dtype):
         if fn in FLAT:
@@ -269,7 +269,8 @@ class sum_to:
         if not axes:
             return x
         kept = tuple([size for axis, size in enumerate(x.shape) if axis not in axes])
-        return k.reshaped(k.reduced(array_type(x.dtype, kept), x, np.add, axes), shape)
+        found = k.reductions.reduced(array_type(x.dtype, kept), x, np.add, axes)
+        return k.views.reshaped(found, shape)
 
     jvp = linear(0)
 
@@ -308,7 +309,7 @@ class argreduce:
     batch = along_axis
 
     def lanes(k, types, x, *, fn, axis):
-        return k.found_best(types[0], x, fn == "argmax", axis)
+        return k.reductions.found_best(types[0], x, fn == "argmax", axis)
 
     samples = (
         sample((2, 3), fn="argmax", axis=1),

@@ -51,8 +51,9 @@ class slice_bound:
 
     def lanes(k, types, bound, size, *, backward):
         b, s = (aligned(x, len(types[0].shape)) for x in (bound, size))
+        clipped = k.views.slice_bound
         return k.lazy(
-            _INTP, types[0].shape, lambda *i: k.slice_bound(b(*i), s(*i), backward), (bound, size)
+            _INTP, types[0].shape, lambda *i: clipped(b(*i), s(*i), backward), (bound, size)
         )
 
     samples = (
@@ -96,7 +97,7 @@ class take_slice:
 
     def lanes(k, types, x, start, stop, *, axis, step, length):
         x, path = k.addressable(x), (("window", axis, step, length),)
-        place = k.place_of_view(x.shape, path, [start.at(), stop.at()])
+        place = k.views.place_of_view(x.shape, path, [start.at(), stop.at()])
         return k.view(x, types[0].shape, lambda *i: place(i))
 
     jvp = linear(0)
@@ -160,8 +161,8 @@ class put_slice:
         return scatter.batch(every, x, values, at, axis=axis, fn=None)  # ty: ignore[not-callable]
 
     def lanes(k, types, x, values, start, stop, *, axis, step, length):
-        path = (("window", axis, step, length),)
-        return k.updated(x, values, k.place_of_view(x.shape, path, [start.at(), stop.at()]))
+        ends, path = [start.at(), stop.at()], (("window", axis, step, length),)
+        return k.updates.written(x, values, k.views.place_of_view(x.shape, path, ends))
 
     jvp = linear(0, 1)
 

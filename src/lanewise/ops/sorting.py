@@ -55,7 +55,7 @@ class sort:
     batch = along_axis
 
     def lanes(k, types, x, *, axis, kind):
-        return k.sorted_along(types[0], x, axis)
+        return k.sorting.sorted_along(types[0], x, axis)
 
     def jvp(d, tangents, y, x, *, axis, kind):
         return np.take_along_axis(tangents[0], np.argsort(x, axis, kind=kind), axis)
@@ -80,7 +80,7 @@ class argsort:
     batch = along_axis
 
     def lanes(k, types, x, *, axis, kind):
-        return k.sorted_along(types[0], x, axis, places=True)
+        return k.sorting.sorted_along(types[0], x, axis, places=True)
 
     samples = (sample((2, 5), axis=1, kind="stable"), sample((3,), axis=0, kind=None))
 
@@ -103,7 +103,7 @@ class partition:
     batch = along_axis
 
     def lanes(k, types, x, *, kth, axis):
-        return k.sorted_along(types[0], x, axis, kth=kth)
+        return k.sorting.sorted_along(types[0], x, axis, kth=kth)
 
     def jvp(d, tangents, y, x, *, kth, axis):
         # What partitioning gives between the kth elements is in no order that another one finds
@@ -133,7 +133,7 @@ class argpartition:
     batch = along_axis
 
     def lanes(k, types, x, *, kth, axis):
-        return k.sorted_along(types[0], x, axis, places=True, kth=kth)
+        return k.sorting.sorted_along(types[0], x, axis, places=True, kth=kth)
 
     samples = (sample((2, 5), kth=(2,), axis=1), sample((4,), kth=(1,), axis=0))
 

@@ -68,7 +68,7 @@ def _chunked(op: Operation, values: dict[Value, Value], chunk: int) -> Sequence[
         return None
     for inner in first:
         current_builder().copy(inner, shared)
-    current_builder().location = op._place
+    current_builder().location = op.place
     operands = [(shared[v], None) if v in shared else lanes[v] for v in taken]
     return record_map(region, operands, **{**op.params, "chunk": chunk})
 

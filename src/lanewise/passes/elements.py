@@ -305,13 +305,13 @@ class _Map:
         with building(self.inner):
             for op in self.group.members:
                 operands = tuple([self._read(op, i, size) for i in range(len(op.operands))])
-                self.inner.location = op._place
+                self.inner.location = op.place
                 results = self.inner.emit(op.primitive, operands, self._params(op))
                 if rowwise.is_elementwise(op):  # all elements may be computed of one number
                     results = tuple(map(self._repeated, results, op.results))
                 self.inside.update(zip(op.results, results, strict=True))
         region = self.inner.finish([self.inside[value] for value in self.group.given])
-        self.builder.location = self.group.members[0]._place
+        self.builder.location = self.group.members[0].place
         return record_map(region, self.taken, size=size, fastmath=fastmath)
 
     def _repeated(self, x: Value, whole: Value) -> Value:
@@ -346,7 +346,7 @@ class _Map:
             found = self.inside.get(source)
             found = self._part(source, views, size) if found is None else found
         for view in views:
-            self.inner.location = view._place
+            self.inner.location = view.place
             found = self._viewed(view, found)
         if is_number and not rowwise.is_elementwise(op):
             return self._repeated(found, op.operands[place])

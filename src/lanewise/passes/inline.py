@@ -42,7 +42,7 @@ def _inlined(graph: Graph, numbers: Mapping[Any, int]) -> Graph:
             return op if is_left else op.map_regions(lambda region: _inlined(region, numbers))
         if number >= len(op.regions):
             raise UnsupportedError(
-                f"a derivative is taken forward of a function{at(op._place)} whose "
+                f"a derivative is taken forward of a function{at(op.place)} whose "
                 "lw.custom_gradient is not linear in the gradient it is given. Use reverse "
                 "mode, or lw.custom_jvp"
             )

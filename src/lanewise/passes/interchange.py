@@ -143,7 +143,7 @@ class _Nest:
             found = current_builder().emit(scan, inputs, op.params, (self._body(),))
             return [found[position - carry.start] for position in positions]
 
-        region = recorded([example_type(x.type, axis) for x, axis in taken], loop, op._place)
+        region = recorded([example_type(x.type, axis) for x, axis in taken], loop, op.place)
         params = {**self.map.params, "columns": (), "out_mapped": (True,) * len(positions)}
         results = dict(zip(positions, record_map(region, taken, **params), strict=True))
         others = [i for i in range(carry.start, carry.stop) if i not in results]

@@ -99,7 +99,7 @@ def _rewritten(graph: Graph, most: int, recorder: Callable[[Graph], Recorder]) -
         now, found = op.map_regions(lambda region: _rewritten(region, most, recorder)), None
         # What is written may be of an unknown size: then it is not kept in registers either.
         if len(op.results) == 1 and max(map(_count, (*op.operands, *op.results))) > most:
-            builder.location = op._place
+            builder.location = op.place
             with building(builder):
                 found = recorded(now, same)
         if found is not None:  # by the last operation that was recorded

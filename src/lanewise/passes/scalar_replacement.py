@@ -194,7 +194,7 @@ def _recorded(
     params = dict(op.params)
     if "carry" in params:
         params["carry"] += len(reads)
-    outer.location = op._place
+    outer.location = op.place
     found = outer.emit(op.primitive, given, params, tuple(regions))
     return (*found[:count], *found[count + len(reads) :])
 
@@ -238,5 +238,5 @@ def _first(op: Operation, first: Graph, operands: Sequence[Value]) -> Sequence[V
         return [number(0, value.type.dtype) for value in first.outputs]
 
     types = [value.type for value in operands]
-    regions = tuple([recorded(types, rule, op._place) for rule in (read, nothing)])
+    regions = tuple([recorded(types, rule, op.place) for rule in (read, nothing)])
     return current_builder().emit(cond, (takes, *operands), {}, regions)

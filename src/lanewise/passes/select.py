@@ -78,7 +78,7 @@ def _choose(op: Operation, operands: Sequence[Value]) -> list[Value]:
         for made in builder.operations
         if (data := literal(made)) is not None and data.dtype.kind == "b"
     }
-    builder.location = op._place
+    builder.location = op.place
     return [_chosen(pred, a, b, truths) for a, b in zip(*found, strict=True)]
 
 

@@ -55,7 +55,7 @@ def as_maps(graph: Graph) -> Graph:
             group[op] = None
         given = [result for op in members for result in op.results if result in needed]
         region, taken = isolated(list(group), given)
-        builder.location = members[0]._place
+        builder.location = members[0].place
         results = record_map(region, [(values[value], None) for value in taken], size=1)
         for value, result in zip(given, results, strict=True):
             values[value] = reshape(result, shape=value.type.shape)

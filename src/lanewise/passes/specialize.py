@@ -84,7 +84,7 @@ class _Writer:
             params = replaced(op.params, self._sizes)
             if op.primitive.is_definition:
                 params["size"] = self._defined(params["size"], params["most"])
-            self._builder.location = op._place
+            self._builder.location = op.place
             results: Sequence[Value] | None = self._chosen(op, operands)
             if results is None:
                 results = self._computed(op, operands, params)

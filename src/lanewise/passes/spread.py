@@ -203,7 +203,7 @@ class _Loop:
         outputs = [value for values in given for value in values]
         region = Graph(list(frame.taken.values()), frame.builder.operations, outputs)
         region = _spread(eliminate_dead(region), self.fastmath, False)
-        self.builder.location = self.op._place
+        self.builder.location = self.op.place
         size = self.length + sum(self.more)
         stacked = iter(record_map(region, sources, size=size, fastmath=self.fastmath))
         return [

@@ -138,5 +138,5 @@ def _report(step: str, graph: Graph, error: Exception) -> None:
 
 def _first_place(graph: Graph) -> Location | None:
     """Return the first place in the user's code that a graph was recorded at."""
-    places = [op._place for op in graph.walk() if op._place is not None]
+    places = [op.place for op in graph.walk() if op.place is not None]
     return Location(*places[0]) if places else None

@@ -80,7 +80,7 @@ class Turns:
         """Go through a region whose inputs are of these kinds; return what its outputs are."""
         known = dict(zip(region.inputs, kinds, strict=True))
         for op in region.operations:
-            frame.builder.location = op._place
+            frame.builder.location = op.place
             found = self._operation(frame, op, [known[value] for value in op.operands])
             known.update(zip(op.results, found, strict=True))
         return [known[value] for value in region.outputs]
@@ -123,7 +123,7 @@ class Turns:
                 self._give_up(kind, kind.axes)
         if self._may_hoist(frame, op, kinds):
             operands = tuple([k.value for k in kinds if isinstance(k, Same)])
-            self.outside.location = op._place
+            self.outside.location = op.place
             return [Same(value) for value in self.outside.emit(primitive, operands, params)]
         operands = tuple([frame.value(kind) for kind in kinds])
         return [Own(value) for value in frame.builder.emit(primitive, operands, params, op.regions)]

@@ -145,7 +145,7 @@ def _loop(op: Operation, mapped: Sequence[bool], symbol: Dim, fallback: bool, ma
         def loop(*inputs: Value) -> Sequence[Value]:
             return current_builder().emit(while_, inputs, op.params, op.regions)
 
-        return make(recorded([value.type for value in op.operands], loop, op._place))
+        return make(recorded([value.type for value in op.operands], loop, op.place))
 
     def run(sizes: dict[str, int], size: int, arrays: list[Any]) -> Sequence[Any]:
         if not size:

@@ -130,7 +130,7 @@ class Source:
         """Return for each line the one of the user's, in `file`, that it stands for."""
         lines, last = [], 0
         for op in self.places:
-            place = None if op is None else op._place
+            place = None if op is None else op.place
             if place is not None and place[0].co_filename == self.file:
                 last = line_of(place)
             lines.append(last)
@@ -171,7 +171,7 @@ class Source:
         outside, states, around_op = depth, self._states, self._op
         for op in graph.operations:
             self._op = op
-            if (around := states_at(op._place)) != self._states:
+            if (around := states_at(op.place)) != self._states:
                 self._states, depth = around, outside + (around != states)
                 if around != states:
                     told = dict.fromkeys(dict(states), "warn") | dict(around)
@@ -245,7 +245,7 @@ class Source:
         if expression is None:  # ufuncs and kernels take arrays sooner than scalars
             takes_arrays = op.primitive.ufunc or op.params.get("order") == NATIVE
             expression = self._call(op, arrays if takes_arrays else operands, memory)
-        place = op._place
+        place = op.place
         if place is not None and place[0].co_filename != self.file and not op.regions:
             expression = self._elsewhere(expression, place)
         several = len(results) != 1 or bool(op.regions)
@@ -302,8 +302,8 @@ class Source:
             return f"{self._refer(runner)}({', '.join([sizes, *operands])})"
         if op.primitive.ufunc is not None and op.params.get("dtype") is None:
             own = op.primitive.row and op.primitive.row.numpy
-            return self._meaning(placed(own or op.primitive.ufunc, op._place), {}, operands)
-        return self._meaning(placed(op.primitive.numpy, op._place), op.params, operands)
+            return self._meaning(placed(own or op.primitive.ufunc, op.place), {}, operands)
+        return self._meaning(placed(op.primitive.numpy, op.place), op.params, operands)
 
     def _meaning(
         self, numpy: Callable[..., Any], params: dict[str, Any], operands: Sequence[str]

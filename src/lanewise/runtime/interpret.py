@@ -201,7 +201,7 @@ def _is_fresh(graph: Graph, memory: Memory, lent: Mapping[int, int]) -> bool:
 def told(example: tuple[int, ...], op: Operation) -> str:
     """Return what to add to the message of an error about where it happened."""
     where = f"in example {', '.join(map(str, example))}" if example else "in the traced function"
-    return where + at(op._place)
+    return where + at(op.place)
 
 
 class Plainly(Plan):

@@ -117,7 +117,7 @@ def places_of(graph: Graph) -> list[Place | None]:
     """Return the places of all operations that a plan writes out."""
     found: list[Place | None] = []
     for op in graph.operations:
-        found.append(op._place)
+        found.append(op.place)
         if op.primitive in CONTROL:
             found += [place for region in op.regions for place in places_of(region)]
     return found

@@ -35,7 +35,8 @@ class Journal:
         self._lent = all_lent()
         self._region_guards = dict(trace.guards) if isinstance(trace, Region) else {}
         self._guards: dict[int, tuple[Tensor, Any]] = {}
-        self._born: dict[int, Any] = {}
+        #: The containers that were made since, by their ids.
+        self.born: dict[int, Any] = {}
         #: Whether something was done that cannot be undone.
         self.is_sealed = False
         #: By their keys, the places that were changed, and what was there before.
@@ -50,7 +51,7 @@ class Journal:
         """Remember what a place holds before it is changed for the first time."""
         if self._outer is not None:
             self._outer.log(slot)
-        if slot.key not in self.changes and id(slot.owner) not in self._born:
+        if slot.key not in self.changes and id(slot.owner) not in self.born:
             self.changes[slot.key] = slot, slot.get()
 
     def log_guard(self, tensor: Tensor) -> None:
@@ -63,7 +64,7 @@ class Journal:
         """Remember that a container was made: nobody else had it before."""
         if self._outer is not None:
             self._outer.bear(container)
-        self._born[id(container)] = container
+        self.born[id(container)] = container
 
     def seal(self) -> None:
         """Note that something was done that cannot be undone."""

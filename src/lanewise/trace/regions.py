@@ -69,7 +69,7 @@ class Watched(Trace):
         Whether something was changed that was not made in it, or was about to be.
     """
 
-    __slots__ = ("_born", "changes", "given", "is_touched", "lengths", "lines")
+    __slots__ = ("born", "changes", "given", "is_touched", "lengths", "lines")
 
     def __init__(self, function: Any) -> None:
         Trace.__init__(self, function)
@@ -77,13 +77,14 @@ class Watched(Trace):
         self.lines: dict[Any, Any] = {}
         self.lengths, self.given = set[int](), set[int]()
         self.is_touched = False
-        self._born: dict[int, Any] = {}
+        #: The containers that were made since, by their ids.
+        self.born: dict[int, Any] = {}
 
     def log(self, slot: Slot) -> None:
         """Remember what a place holds before it is changed for the first time."""
         if self.journal is not None:
             self.journal.log(slot)
-        if slot.key not in self.changes and id(slot.owner) not in self._born:
+        if slot.key not in self.changes and id(slot.owner) not in self.born:
             self.changes[slot.key] = (slot, slot.get())
             self.lines[slot.key] = here()
             touch()
@@ -96,19 +97,19 @@ class Watched(Trace):
 
     def forget(self) -> None:
         """Let go of what was changed and made: some of it holds the trace."""
-        self.changes, self.lines, self._born = {}, {}, {}
+        self.changes, self.lines, self.born = {}, {}, {}
 
     def has_born(self, container: Any) -> bool:
         """Whether a container was made in the trace."""
-        return id(container) in self._born
+        return id(container) in self.born
 
     def made(self) -> Collection[Any]:
         """Return the containers that were made in the trace, in their order."""
-        return self._born.values()
+        return self.born.values()
 
     def bear(self, container: Any) -> Any:
         """Remember that a container was made in the trace: its changes are nobody else's."""
-        self._born[id(container)] = container
+        self.born[id(container)] = container
         if self.journal is not None:
             self.journal.bear(container)
         return container

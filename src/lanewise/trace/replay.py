@@ -65,7 +65,7 @@ def constant_array(value: Value, trace: Trace) -> np.ndarray:
     for op in ops:
         if op.has_effect:
             raise UnsupportedError(
-                f"the first value of a Variable comes from host code{at(op._place)}, which is not "
+                f"the first value of a Variable comes from host code{at(op.place)}, which is not "
                 "called while a function is traced. Make it of constants, and assign it"
             )
     sources = {inner: source for source, inner in trace.captures}

@@ -109,11 +109,11 @@ class Trace(Builder):
     """
 
     __slots__ = (
-        "_by_array",
         "_by_bits",
         "_by_value",
         "_outer",
         "_scalars",
+        "by_array",
         "captures",
         "function",
         "growing_lists",
@@ -150,7 +150,8 @@ class Trace(Builder):
         self.is_open = True
         self.token: tuple[Value, Value] | None = None
         self.names = 0
-        self._by_array: dict[int, tuple[np.ndarray, np.ndarray, Value]] = {}
+        #: By the ids of arrays from outside: each, how it was when it was read, and its value.
+        self.by_array: dict[int, tuple[np.ndarray, np.ndarray, Value]] = {}
         self._by_bits: dict[Hashable, list[tuple[np.ndarray, Value]]] = {}
         self._by_value: dict[Value, Value] = {}
         self.lent: dict[int, Any] = {}
@@ -350,13 +351,13 @@ class Trace(Builder):
 
     def capture_lists(self, arena: Any) -> Value:
         """Return the lists that a pullback has kept as an input; what it appends is its own."""
-        known = self._by_array.get(id(arena))
+        known = self.by_array.get(id(arena))
         if known is not None:
             return known[2]
         own = arena.fork()
         value = self.input(array_type(np.dtype(object), ()))
-        self._by_array[id(arena)] = (arena, arena, value)
-        self._by_array[id(own)] = (own, own, value)
+        self.by_array[id(arena)] = (arena, arena, value)
+        self.by_array[id(own)] = (own, own, value)
         self.captures.append((own, value))
         return value
 
@@ -383,32 +384,32 @@ class Trace(Builder):
     def owners_of_captures(self) -> list[Any]:
         """Return for each capture the object that it was read of, None for one that was not."""
         by_snapshot = {
-            id(self._by_array[key][1]): source
+            id(self.by_array[key][1]): source
             for key, (_, source) in (self.owners or {}).items()
-            if key in self._by_array
+            if key in self.by_array
         }
         return [by_snapshot.get(id(source)) for source, _ in self.captures]
 
     def writable_captures(self) -> list[np.ndarray]:
         """Return the arrays that were captured, as far as somebody could write to them."""
-        return [owner for owner, _, _ in self._by_array.values() if _is_writable(owner)]
+        return [owner for owner, _, _ in self.by_array.values() if _is_writable(owner)]
 
     def known_capture(self, array: np.ndarray, owner: np.ndarray) -> Value | None:
         """Return the value that stands for an array, if it was captured as it is now."""
-        known = self._by_array.get(id(owner))
+        known = self.by_array.get(id(owner))
         return known[2] if known is not None and is_unchanged(known[1], array) else None
 
     def remember_capture(self, owner: np.ndarray, snapshot: np.ndarray, value: Value) -> None:
         """Enter the value that stands for an array."""
-        self._by_array[id(owner)] = (owner, snapshot, value)
+        self.by_array[id(owner)] = (owner, snapshot, value)
         # A map within hands over the snapshot: the same input.
-        self._by_array[id(snapshot)] = (snapshot, snapshot, value)
+        self.by_array[id(snapshot)] = (snapshot, snapshot, value)
 
     def snapshot(self, array: np.ndarray, owner: np.ndarray) -> np.ndarray:
         """Return the array's elements as they are now, as an array that nobody can write to."""
         around = self.parent
         while around is not None:
-            known = around._by_array.get(id(owner))
+            known = around.by_array.get(id(owner))
             if known is not None and is_unchanged(known[1], array):
                 return known[1]
             around = around.parent
@@ -542,7 +543,7 @@ def resolve(value: Value, owner: Trace) -> Value:
     while around is not None and around is not owner:
         around = around.parent
     if trace is None or around is None:
-        makers = [op._place for op in owner.operations if value in op.results]
+        makers = [op.place for op in owner.operations if value in op.results]
         what = f"made{at(makers[0])}" if makers else "an argument"
         when = "in another thread" if owner.is_open else "after the trace has ended"
         raise LeakedTensorError(

@@ -60,7 +60,7 @@ class Derivation(Trace):
 
     def copy(self, op: Operation, values: dict[Value, Value]) -> None:
         """Record an operation again, at its own line, which is worked on from now on."""
-        self.place = op._place
+        self.place = op.place
         super().copy(op, values)
 
     def record(self, primitive: Primitive, operands: tuple[Value, ...], params: dict[str, Any],
@@ -141,7 +141,7 @@ class Derivation(Trace):
         rule = getattr(op.primitive, name)
         if isinstance(rule, Absent):
             raise UnsupportedError(
-                f"{op.primitive.name} is differentiated{at(op._place)}, but {rule.reason}. "
+                f"{op.primitive.name} is differentiated{at(op.place)}, but {rule.reason}. "
                 "Give a derivative by lw.custom_jvp or lw.custom_gradient, or take it as constant "
                 "by lw.stop_gradient"
             )

@@ -149,7 +149,7 @@ def push(
         return
     operands = [trace.tensor(values[value]) for value in op.operands]
     if op.regions:
-        trace.place = op._place
+        trace.place = op.place
         rules = op.primitive.of_regions
         rule = rules.split if split else rules.forward
         results, moved = rule(trace, op, operands, given)
@@ -162,7 +162,7 @@ def push(
             if op.primitive is not list_length:
                 for value, tangent in zip(op.operands, given, strict=True):
                     if tangent is not None:
-                        check_no_table(value.type, op._place)
+                        check_no_table(value.type, op.place)
             return
         results = tuple([trace.tensor(values[value]) for value in op.results])
         only = len(results) == 1

@@ -123,7 +123,7 @@ def _split(
     wanted = active[captures:]
     lin, names = hoisted(linearize(body, active, wanted))
     state = range(captures, captures + count)
-    lin = in_room(recomputed(lin, lambda number: number not in state), op._place)
+    lin = in_room(recomputed(lin, lambda number: number not in state), op.place)
     primal, sources = handing_out(lin, state)
     kept = primal.outputs[count:]
     saved = _Saved(_types(kept))
@@ -217,7 +217,7 @@ def _counted(d: Derivation, op: Any, operands: Sequence[Any]) -> tuple[int, int]
             is_counted = [_number(body, v) for v in others] == [1]
     if not is_counted:
         raise UnsupportedError(
-            f"a while loop{at(op._place)} in a derivative of one's own is to be run backward, "
+            f"a while loop{at(op.place)} in a derivative of one's own is to be run backward, "
             "but its turns are not counted from 0 by 1. Use lw.custom_gradient, or a loop over a "
             "range"
         )

@@ -95,7 +95,7 @@ def _map_split(
     d: Derivation, op: Any, operands: Sequence[Tensor], tangents: Tangents
 ) -> tuple[list[Any], list[Any]]:
     (body,), params = op.regions, op.params
-    lin = in_room(recomputed(linearize(body, are_active(tangents)), lambda number: True), op._place)
+    lin = in_room(recomputed(linearize(body, are_active(tangents)), lambda number: True), op.place)
     count, in_dims = len(body.outputs), params["in_dims"]
     varies = _varying(lin.primal, in_dims)
     kept = [value in varies for value in lin.primal.outputs[count:]]
@@ -220,7 +220,7 @@ def _branches_split(
 ) -> tuple[list[Any], list[Any]]:
     active = are_active(tangents[1:])
     wanted = _moved_by_any(op.regions, active)
-    each = [hoisted(in_room(linearize(region, active, wanted), op._place)) for region in op.regions]
+    each = [hoisted(in_room(linearize(region, active, wanted), op.place)) for region in op.regions]
     lins, names = [lin for lin, _ in each], [own for _, own in each]
     arenas = [[d.emit(list_arena, name=name) for name in own] for own in names]
     count = len(op.results)
@@ -379,7 +379,7 @@ def _scan_split(
     lin, names = hoisted(linearize(body, active, wanted))
     arenas = [d.emit(list_arena, name=name) for name in names]
     state = range(captures, captures + count)
-    lin = in_room(recomputed(lin, lambda number: number not in state), op._place)
+    lin = in_room(recomputed(lin, lambda number: number not in state), op.place)
     # A residual that is a carry was another number in each turn: it is handed out as others are.
     primal, sources = handing_out(lin, state)
     taken = [*primal.inputs[len(operands) :], *primal.inputs[: len(operands)]]

@@ -128,7 +128,7 @@ def pull(
     found = [cotangents.take(value) for value in op.results]
     if all([ct is None for ct in found]):
         return
-    trace.place = op._place
+    trace.place = op.place
     trace.is_masked = not cotangents.masked.isdisjoint(op.results)
     operands = [
         Linear(value.type, cotangents.take(value) if is_table(value.type) else None)
@@ -139,7 +139,7 @@ def pull(
     tables = [v for v in op.operands if v in moving and is_table(v.type)]
     is_known = bool(op.regions) or op.primitive in TABLES
     if len(set(tables)) != len(tables) or (tables and not is_known):
-        check_no_table(tables[0].type, op._place)
+        check_no_table(tables[0].type, op.place)
     if op.regions:
         parts = op.primitive.of_regions.transposed(trace, op, operands, found)
     else:

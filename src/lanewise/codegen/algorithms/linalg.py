@@ -31,11 +31,12 @@ from lanewise.codegen.algorithms.tiles import (
     stacked,
 )
 from lanewise.codegen.arrays import Array, Elements
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.elementwise.complex_ufuncs import divide
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.mathlib.arithmetic import mantissa_exponent, scale
 from lanewise.codegen.numbers import Number, choose, constant, dtype_of, of_vecs, vecs
-from lanewise.codegen.rules import Rules
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import BITS, Vec, select
 from lanewise.ops.lapack import IN_LANES
 
@@ -46,35 +47,6 @@ ROUNDINGS = 4
 def check_size(*sizes: int) -> None:
     if max(sizes) > IN_LANES:
         raise CannotCompile(f"matrices of {'x'.join(map(str, sizes))} are left to LAPACK")
-
-
-# --- Cholesky -----------------------------------------------------------------------------------
-
-
-def cholesky(k: Rules, type_: Any, x: Array, upper: bool) -> Array:
-    """Return the Cholesky factors of matrices; only one triangle of each is read."""
-    n, dtype = type_.shape[-1], type_.dtype
-    zero = constant(k.e, dtype, 0)
-
-    def core(read: Callable[..., Number]) -> list[Array]:
-        # The upper factor is the lower one's conjugate transpose: so it is written.
-        t = Tile(k, dtype, n, n, is_adjoint=upper)
-        for row in t.range(n):
-            for column in t.range(plus(row, 1)):
-                t[row, column] = conjugate(read(column, row)) if upper else read(row, column)
-            for column in t.range(plus(row, 1), n):
-                t[row, column] = zero
-        for c in t.range(n):
-            _factor_column(t, c)
-        found = t.finish()
-        if isinstance(found, Elements):  # what is in memory may be overwritten there
-            rows = [found.items[i * n : (i + 1) * n] for i in range(n)]
-            kinds = ("upper", "lower") if upper else ("lower", "upper")
-            for kind, items in zip(kinds, (rows, zip(*rows, strict=True)), strict=True):
-                k.factors[tuple(chain(*items))] = kind
-        return [found]
-
-    return stacked(k, [type_], dtype, core, x)[0]
 
 
 def _factor_column(t: Tile, c: Any) -> None:
@@ -94,9 +66,6 @@ def _factor_column(t: Tile, c: Any) -> None:
         t[i, c] = scaled(entry, inverse)
 
 
-# --- elimination --------------------------------------------------------------------------------
-
-
 class Elimination:
     """Gaussian elimination with partial pivoting of `a`, right-hand sides `b` carried along.
 
@@ -105,7 +74,7 @@ class Elimination:
     rounding errors decide, ends the run; with `allows_zero` a column of zeros does not.
     """
 
-    def __init__(self, k: Rules, a: Tile, b: Tile | None, allows_zero: bool = False) -> None:
+    def __init__(self, k: Builder, a: Tile, b: Tile | None, allows_zero: bool = False) -> None:
         self.k, self.a, self.b = k, a, b
         n = a.shape[0]
         dtype = real_dtype(a.dtype)
@@ -166,7 +135,7 @@ class Elimination:
                 tile[c, j] = new
             return
         row = row.to("i64")
-        with k.e.when(k.e.any(moved)), k.scope():
+        with k.e.when(k.e.any(moved)), k.loops.scope():
             for tile, j in self._row(c):
                 top, new = tile[c, j], tile[row, j]
                 tile[row, j] = top
@@ -189,47 +158,6 @@ def _substitute(t: Tile, b: Tile, inverses: Tile, upper: bool) -> None:
                 b[i, j] = less_product(b[i, j], t[i, c], b[c, j])
 
 
-def solve(k: Rules, type_: Any, *operands: Array) -> Array:
-    """Return the solutions of linear systems, of matrices and right-hand sides.
-
-    Of matrices alone it gives the inverses, as NumPy finds them: by solving for a unit matrix.
-    """
-    n, columns = type_.shape[-2:]
-    dtype = type_.dtype
-    is_known = isinstance(operands[0], Elements) and len(operands) == 2
-    triangle = k.factors.get(tuple(operands[0].items)) if is_known else None
-
-    def core(left: Callable[..., Number], *right: Callable[..., Number]) -> list[Array]:
-        kept = {"in_registers": k.is_small((n, n)) and k.is_small((n, columns))}
-        t, b = Tile(k, dtype, n, n, **kept), Tile(k, dtype, n, columns, **kept)
-        t.fill(left)
-        b.fill(*right or [identity(k, dtype)])
-        if triangle is None:
-            _substitute(t, b, Elimination(k, t, b).inverses, upper=True)
-        else:  # a factor of Cholesky's: finite, its diagonal positive. It is solved with as it is.
-            inverses = Tile(k, dtype, 1, n, **kept)
-            for c in t.range(n):
-                inverses[0, c] = as_number(1.0 / real(t[c, c]), dtype)
-            _substitute(t, b, inverses, triangle == "upper")
-        t.finish()
-        return [b.finish()]
-
-    return stacked(k, [type_], dtype, core, *operands)[0]
-
-
-# --- determinants -------------------------------------------------------------------------------
-
-
-def det(k: Rules, type_: Any, x: Array) -> Array:
-    """Return the determinants of matrices."""
-
-    def core(read: Callable[..., Number]) -> list[Array]:
-        value, exponent = _determinant(k, type_.dtype, read, x.shape[-1])
-        return [k.scalar(of_vecs([_raised(part, exponent) for part in vecs(value)]))]
-
-    return stacked(k, [type_], type_.dtype, core, x)[0]
-
-
 def _raised(x: Vec, exponent: Vec) -> Vec:
     """Return ``x * 2**exponent``; a factor of a matrix has at most 32 of either's limits."""
     limit = 1000.0 if x.kind == "f64" else 120.0
@@ -240,24 +168,9 @@ def _raised(x: Vec, exponent: Vec) -> Vec:
     return x * scale(unit, half) * scale(unit, exponent - half)
 
 
-def slogdet(k: Rules, types: Any, x: Array) -> list[Array]:
-    """Return the signs of determinants, and the logarithms of their absolute values."""
-    dtype = types[0].dtype
-
-    def core(read: Callable[..., Number]) -> list[Array]:
-        value, exponent = _determinant(k, dtype, read, x.shape[-1])
-        size, sign = polar(value)
-        m, more = mantissa_exponent(size)
-        whole = exponent + more
-        logarithm = whole.fma(float(np.log(2.0)), real(k.ufunc(np.log, m)))
-        is_zero = size.eq(0.0)
-        found = select(is_zero, -np.inf, logarithm)
-        return [k.scalar(choose(is_zero, value, sign)), k.scalar(found)]
-
-    return stacked(k, types, dtype, core, x)
-
-
-def _determinant(k: Rules, dtype: np.dtype, read: Callable[..., Number], n: int) -> tuple[Any, Vec]:
+def _determinant(
+    k: Builder, dtype: np.dtype, read: Callable[..., Number], n: int
+) -> tuple[Any, Vec]:
     """Return a determinant as ``m`` and ``n`` with ``m * 2**n``: a product may be out of range."""
     check_size(n)
     t = Tile(k, dtype, n, n)
@@ -279,3 +192,92 @@ def _determinant(k: Rules, dtype: np.dtype, read: Callable[..., Number], n: int)
     value, exponent = t.totals(t.range(n), [sign, constant(k.e, wide, 0)], step)
     t.finish()
     return value, real(exponent)
+
+
+class LinearAlgebra:
+    """Cholesky factors, solutions and determinants of small matrices; a part of the builder."""
+
+    def __init__(self, k: Builder) -> None:
+        self.k = k
+        #: Of Cholesky factors in registers, and of their transposes, their elements: "lower" or
+        #: "upper".
+        self.factors: dict[tuple[Number, ...], str] = {}
+
+    def cholesky(self, type_: Any, x: Array, upper: bool) -> Array:
+        """Return the Cholesky factors of matrices; only one triangle of each is read."""
+        n, dtype = type_.shape[-1], type_.dtype
+        zero = constant(self.k.e, dtype, 0)
+
+        def core(read: Callable[..., Number]) -> list[Array]:
+            # The upper factor is the lower one's conjugate transpose: so it is written.
+            t = Tile(self.k, dtype, n, n, is_adjoint=upper)
+            for row in t.range(n):
+                for column in t.range(plus(row, 1)):
+                    t[row, column] = conjugate(read(column, row)) if upper else read(row, column)
+                for column in t.range(plus(row, 1), n):
+                    t[row, column] = zero
+            for c in t.range(n):
+                _factor_column(t, c)
+            found = t.finish()
+            if isinstance(found, Elements):  # what is in memory may be overwritten there
+                rows = [found.items[i * n : (i + 1) * n] for i in range(n)]
+                kinds = ("upper", "lower") if upper else ("lower", "upper")
+                for kind, items in zip(kinds, (rows, zip(*rows, strict=True)), strict=True):
+                    self.factors[tuple(chain(*items))] = kind
+            return [found]
+
+        return stacked(self.k, [type_], dtype, core, x)[0]
+
+    def solve(self, type_: Any, *operands: Array) -> Array:
+        """Return the solutions of linear systems, of matrices and right-hand sides.
+
+        Of matrices alone it gives the inverses, as NumPy finds them: by solving for a unit matrix.
+        """
+        k = self.k
+        n, columns = type_.shape[-2:]
+        dtype = type_.dtype
+        is_known = isinstance(operands[0], Elements) and len(operands) == 2
+        triangle = self.factors.get(tuple(operands[0].items)) if is_known else None
+
+        def core(left: Callable[..., Number], *right: Callable[..., Number]) -> list[Array]:
+            kept = {"in_registers": is_small((n, n)) and is_small((n, columns))}
+            t, b = Tile(k, dtype, n, n, **kept), Tile(k, dtype, n, columns, **kept)
+            t.fill(left)
+            b.fill(*right or [identity(k, dtype)])
+            if triangle is None:
+                _substitute(t, b, Elimination(k, t, b).inverses, upper=True)
+            else:  # a factor of Cholesky's is finite, its diagonal positive: it is taken as it is
+                inverses = Tile(k, dtype, 1, n, **kept)
+                for c in t.range(n):
+                    inverses[0, c] = as_number(1.0 / real(t[c, c]), dtype)
+                _substitute(t, b, inverses, triangle == "upper")
+            t.finish()
+            return [b.finish()]
+
+        return stacked(k, [type_], dtype, core, *operands)[0]
+
+    def det(self, type_: Any, x: Array) -> Array:
+        """Return the determinants of matrices."""
+
+        def core(read: Callable[..., Number]) -> list[Array]:
+            value, exponent = _determinant(self.k, type_.dtype, read, x.shape[-1])
+            return [self.k.scalar(of_vecs([_raised(part, exponent) for part in vecs(value)]))]
+
+        return stacked(self.k, [type_], type_.dtype, core, x)[0]
+
+    def slogdet(self, types: Any, x: Array) -> list[Array]:
+        """Return the signs of determinants, and the logarithms of their absolute values."""
+        k = self.k
+        dtype = types[0].dtype
+
+        def core(read: Callable[..., Number]) -> list[Array]:
+            value, exponent = _determinant(k, dtype, read, x.shape[-1])
+            size, sign = polar(value)
+            m, more = mantissa_exponent(size)
+            whole = exponent + more
+            logarithm = whole.fma(float(np.log(2.0)), real(k.ufunc(np.log, m)))
+            is_zero = size.eq(0.0)
+            found = select(is_zero, -np.inf, logarithm)
+            return [k.scalar(choose(is_zero, value, sign)), k.scalar(found)]
+
+        return stacked(k, types, dtype, core, x)

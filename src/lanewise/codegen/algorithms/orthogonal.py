@@ -33,8 +33,9 @@ from lanewise.codegen.algorithms.tiles import (
     stacked,
 )
 from lanewise.codegen.arrays import Array
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.numbers import Number, choose, constant, of_vecs, vecs
-from lanewise.codegen.rules import Rules
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import Vec, select
 
 #: Sweeps after which an example is left to NumPy; six to ten are usual.
@@ -52,50 +53,6 @@ def _in_range(squares: Vec, size: Vec) -> Vec:
     """
     high, low = (1e300, 1e-250) if squares.kind == "f64" else (1e37, 1e-22)
     return ((squares > low) & (squares < high)) | size.eq(0.0)
-
-
-# --- QR -----------------------------------------------------------------------------------------
-
-
-def qr(k: Rules, types: Sequence[Any], x: Array, mode: str) -> list[Array]:
-    """Return QR factors of matrices in one of NumPy's modes."""
-    m, n = x.shape[-2:]
-    check_size(m, n)
-    dtype = types[0].dtype
-    count = min(m, n)
-
-    def core(read: Callable[..., Number]) -> list[Array]:
-        height = m if mode == "complete" else count
-        kept = {"in_registers": k.is_small((m, n)) and k.is_small((m, height))}
-        t = Tile(k, dtype, m, n, **kept)
-        t.fill(read)
-        factors = Tile(k, dtype, 1, count, **kept)
-        sizes = Tile(k, real_dtype(dtype), 1, count, **kept)
-        for c in t.range(count):
-            sizes[0, c] = whole = t.squares(t.column(c))
-            t.require(_in_range(whole, t.sizes(t.column(c))))
-        for c in t.range(count):
-            _reflect(t, factors, sizes[0, c], c)
-        t.finish()
-        if mode == "raw":
-            raw = Tile(k, dtype, n, m, **kept)
-            raw.fill(lambda a, b: t[b, a])
-            return [raw.finish(), factors.finish()]
-        r = Tile(k, dtype, height, n, **kept)
-        r.fill(lambda a, b: constant(k.e, dtype, 0))
-        for row in r.range(count):
-            for column in r.range(row, n):
-                r[row, column] = t[row, column]
-        if mode == "r":
-            return [r.finish()]
-        q = Tile(k, dtype, m, height, **kept)
-        q.fill(identity(k, dtype))
-        for c in q.range(count - 1, -1, -1):
-            for j in q.range(c, height):
-                _apply(t, c, q, j, factors[0, c])
-        return [q.finish(), r.finish()]
-
-    return stacked(k, types, dtype, core, x)
 
 
 def _reflect(t: Tile, factors: Tile, whole: Vec, c: Any) -> None:
@@ -142,9 +99,6 @@ def _apply(t: Tile, c: Any, target: Tile, j: Any, factor: Number) -> None:
         target[i, j] = less_product(target[i, j], t[i, c], dot)
 
 
-# --- rotations ----------------------------------------------------------------------------------
-
-
 def _rotation(gap: Vec, apart: Number) -> tuple[Vec, Any]:
     """Return cosine and sine of the rotation that makes two rows and columns diagonal.
 
@@ -166,7 +120,7 @@ def _rotated(p: Number, q: Number, cosine: Vec, sine: Number) -> tuple[Any, Any]
     )
 
 
-def _sweeps(k: Rules, sweep: Callable[[], Vec]) -> None:
+def _sweeps(k: Builder, sweep: Callable[[], Vec]) -> None:
     """Write sweeps until none says in an active lane that it has to be followed by another."""
     e = k.e
     going = e.slot("b", k.in_lanes, e.constant("b", True))
@@ -177,8 +131,8 @@ def _sweeps(k: Rules, sweep: Callable[[], Vec]) -> None:
         going.set(sweep())
         k.fail(going.get() & (turns.get() >= SWEEPS))
 
-    with k.scope():
-        e.repeat(lambda: k.both(going.get()), turn)
+    with k.loops.scope():
+        e.repeat(lambda: k.loops.both(going.get()), turn)
 
 
 def _pairs(t: Tile, n: int, first: int = 1) -> Iterator[tuple[Any, Any]]:
@@ -186,27 +140,7 @@ def _pairs(t: Tile, n: int, first: int = 1) -> Iterator[tuple[Any, Any]]:
     return ((p, q) for p in t.range(n) for q in t.range(plus(p, first), n))
 
 
-def eigvalsh(k: Rules, type_: Any, x: Array, uplo: str) -> Array:
-    """Return the eigenvalues of Hermitian matrices, ascending; one triangle is read."""
-    n = x.shape[-1]
-    wide, dtype = type_.dtype, np.result_type(type_.dtype, x.dtype)
-    lower = uplo.upper() == "L"
-
-    def core(read: Callable[..., Number]) -> list[Array]:
-        t = Tile(k, dtype, n, n, is_kept=True)  # of which the upper triangle counts
-        for p in t.range(n):
-            t[p, p] = as_number(real(read(p, p)), dtype)
-            for q in t.range(plus(p, 1), n):
-                t[p, q] = conjugate(read(q, p)) if lower else read(p, q)
-        if n > 1:
-            _diagonalize(k, t)
-        items = [real(t[p, p]) for p in range(n)]
-        return [k.elements(wide, (n,), in_order(items))]
-
-    return stacked(k, [type_], dtype, core, x)[0]
-
-
-def _diagonalize(k: Rules, t: Tile) -> None:
+def _diagonalize(k: Builder, t: Tile) -> None:
     n, wide = t.shape[0], real_dtype(t.dtype)
 
     apart = t.squares(_pairs(t, n))
@@ -243,36 +177,18 @@ def _rotate(t: Tile, p: Any, q: Any) -> None:
         t[p, r], t[q, r] = conjugate(left), conjugate(right)
 
 
-def svdvals(k: Rules, type_: Any, x: Array) -> Array:
-    """Return the singular values of matrices, descending."""
-    m, n = x.shape[-2:]
-    wide, dtype = type_.dtype, np.result_type(type_.dtype, x.dtype)
-    flipped = m < n
-    rows, columns = (n, m) if flipped else (m, n)
-
-    def core(read: Callable[..., Number]) -> list[Array]:
-        t = Tile(k, dtype, rows, columns, is_kept=True)
-        t.fill(lambda a, b: conjugate(read(b, a)) if flipped else read(a, b))
-        if columns:
-            _make_orthogonal(k, t)
-        items: list[Number] = [t.squares(t.column(c)).sqrt() for c in range(columns)]
-        return [k.elements(wide, (columns,), in_order(items)[::-1])]
-
-    return stacked(k, [type_], dtype, core, x)[0]
-
-
 def _products(p: Number, q: Number, a: Vec, b: Vec, dot: Number) -> list[Number]:
     return [squared(p, a), squared(q, b), plus_product(dot, conjugate(p), q)]
 
 
-def _make_orthogonal(k: Rules, t: Tile) -> None:
+def _make_orthogonal(k: Builder, t: Tile) -> None:
     rows, columns = t.shape
     wide = real_dtype(t.dtype)
     nothing = constant(k.e, wide, 0)
     squares = real(
         t.total(t.range(columns), nothing, lambda c, s: real(s) + t.squares(t.column(c)))
     )
-    size = t.sizes(k.indices(t.shape, unroll=t.in_registers))
+    size = t.sizes(k.loops.indices(t.shape, unroll=t.in_registers))
     k.fail(~_in_range(squares, size))
     if columns == 1:
         return
@@ -297,3 +213,87 @@ def _make_orthogonal(k: Rules, t: Tile) -> None:
         return more.get()
 
     _sweeps(k, sweep)
+
+
+class Orthogonal:
+    """What orthogonal transformations of small matrices give; a part of the builder."""
+
+    def __init__(self, k: Builder) -> None:
+        self.k = k
+
+    def qr(self, types: Sequence[Any], x: Array, mode: str) -> list[Array]:
+        """Return QR factors of matrices in one of NumPy's modes."""
+        k = self.k
+        m, n = x.shape[-2:]
+        check_size(m, n)
+        dtype = types[0].dtype
+        count = min(m, n)
+
+        def core(read: Callable[..., Number]) -> list[Array]:
+            height = m if mode == "complete" else count
+            kept = {"in_registers": is_small((m, n)) and is_small((m, height))}
+            t = Tile(k, dtype, m, n, **kept)
+            t.fill(read)
+            factors = Tile(k, dtype, 1, count, **kept)
+            sizes = Tile(k, real_dtype(dtype), 1, count, **kept)
+            for c in t.range(count):
+                sizes[0, c] = whole = t.squares(t.column(c))
+                t.require(_in_range(whole, t.sizes(t.column(c))))
+            for c in t.range(count):
+                _reflect(t, factors, sizes[0, c], c)
+            t.finish()
+            if mode == "raw":
+                raw = Tile(k, dtype, n, m, **kept)
+                raw.fill(lambda a, b: t[b, a])
+                return [raw.finish(), factors.finish()]
+            r = Tile(k, dtype, height, n, **kept)
+            r.fill(lambda a, b: constant(k.e, dtype, 0))
+            for row in r.range(count):
+                for column in r.range(row, n):
+                    r[row, column] = t[row, column]
+            if mode == "r":
+                return [r.finish()]
+            q = Tile(k, dtype, m, height, **kept)
+            q.fill(identity(k, dtype))
+            for c in q.range(count - 1, -1, -1):
+                for j in q.range(c, height):
+                    _apply(t, c, q, j, factors[0, c])
+            return [q.finish(), r.finish()]
+
+        return stacked(k, types, dtype, core, x)
+
+    def eigvalsh(self, type_: Any, x: Array, uplo: str) -> Array:
+        """Return the eigenvalues of Hermitian matrices, ascending; one triangle is read."""
+        n = x.shape[-1]
+        wide, dtype = type_.dtype, np.result_type(type_.dtype, x.dtype)
+        lower = uplo.upper() == "L"
+
+        def core(read: Callable[..., Number]) -> list[Array]:
+            t = Tile(self.k, dtype, n, n, is_kept=True)  # of which the upper triangle counts
+            for p in t.range(n):
+                t[p, p] = as_number(real(read(p, p)), dtype)
+                for q in t.range(plus(p, 1), n):
+                    t[p, q] = conjugate(read(q, p)) if lower else read(p, q)
+            if n > 1:
+                _diagonalize(self.k, t)
+            items = [real(t[p, p]) for p in range(n)]
+            return [self.k.elements(wide, (n,), in_order(items))]
+
+        return stacked(self.k, [type_], dtype, core, x)[0]
+
+    def svdvals(self, type_: Any, x: Array) -> Array:
+        """Return the singular values of matrices, descending."""
+        m, n = x.shape[-2:]
+        wide, dtype = type_.dtype, np.result_type(type_.dtype, x.dtype)
+        flipped = m < n
+        rows, columns = (n, m) if flipped else (m, n)
+
+        def core(read: Callable[..., Number]) -> list[Array]:
+            t = Tile(self.k, dtype, rows, columns, is_kept=True)
+            t.fill(lambda a, b: conjugate(read(b, a)) if flipped else read(a, b))
+            if columns:
+                _make_orthogonal(self.k, t)
+            items: list[Number] = [t.squares(t.column(c)).sqrt() for c in range(columns)]
+            return [self.k.elements(wide, (columns,), in_order(items)[::-1])]
+
+        return stacked(self.k, [type_], dtype, core, x)[0]

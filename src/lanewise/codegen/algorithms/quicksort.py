@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from lanewise.codegen.addresses import Affine, address, load, size_of, store
+from lanewise.codegen.addresses import Affine, address, as_index, load, size_of, store
 from lanewise.codegen.algorithms.networks import (
     Item,
     before,
@@ -104,7 +104,7 @@ class _Sort:
     """Writes a sorting function."""
 
     def __init__(self, e: Emitter, kinds: Sequence[str]) -> None:
-        self.e, self.k, self.kinds, self.lanes = e, Loops(e), kinds, e.group
+        self.e, self.loops, self.kinds, self.lanes = e, Loops(e), kinds, e.group
         self.keys = [f"%keys{i}" for i in range(len(kinds))]
         self.spare = [f"%spare{i}" for i in range(len(kinds))]
         self.rows = ROWS if len(kinds) == 1 else ROWS_OF_PAIRS
@@ -144,7 +144,7 @@ class _Sort:
         n, floor = e.uniform("i64", "%n"), e.constant(kind, -greatest(kind) - 1)
         bits = 64 - e.zeros("ctlz", n)
         waiting = _Stack(self, ("i64", "i64", kind, "i64"))
-        waiting.push([self.k.index(0), n, floor, bits * PATIENCE])
+        waiting.push([as_index(self.e, 0), n, floor, bits * PATIENCE])
 
         def turn() -> None:
             begin, end, floor, patience = waiting.pop()
@@ -164,7 +164,7 @@ class _Sort:
         """Return whether a place of a part is asked for."""
         count = self.e.uniform("i64", "%count")
         found = self.variable(count < 0)
-        for number in self.k.range(count):
+        for number in self.loops.range(count):
             kth = load(self.e, "%kth", number * 8, "i64", None)
             found.set(found.get() | ((kth >= begin) & (kth < end)))
         return found.get()
@@ -207,9 +207,9 @@ class _Sort:
 
     def parted(self, begin: Vec, end: Vec, bound: Vec) -> Vec:
         """Move what is less than a bound before the rest; return where that begins."""
-        e, k, wide = self.e, self.k, self.has_vectors
+        e, loops, wide = self.e, self.loops, self.has_vectors
         lanes = self.lanes if wide else 1
-        low, high = self.variable(begin), self.variable(k.index(0))
+        low, high = self.variable(begin), self.variable(as_index(e, 0))
 
         def move(item: Item, inside: Vec | None = None) -> None:
             is_less = item[0] < bound
@@ -225,14 +225,14 @@ class _Sort:
         behind = self.load(self.keys, end, wide)
         step = ABREAST * lanes
         whole = (end - begin) & -step
-        for at in k.range(begin, begin + whole, step):
+        for at in loops.range(begin, begin + whole, step):
             # All are loaded before one of them may be overwritten.
             for item in [self.load(self.keys, at + row * lanes, wide) for row in range(ABREAST)]:
                 move(item)
-        for at in k.range(begin + whole, end, lanes):
+        for at in loops.range(begin + whole, end, lanes):
             move(self.load(self.keys, at, wide), e.lane_index() < end - at if wide else None)
         middle = low.get()
-        for at in k.range(middle, end, lanes):
+        for at in loops.range(middle, end, lanes):
             self.store(self.keys, at, self.load(self.spare, at - middle, wide))
         self.store(self.keys, end, behind)
         return middle
@@ -320,12 +320,12 @@ class _Sort:
             self.e.repeat(lambda: below.get() < count, turn)
             put(hole.get(), item)
 
-        for at in self.k.range(n >> 1):
+        for at in self.loops.range(n >> 1):
             root = (n >> 1) - 1 - at
             sift(root, n, get(root))
-        for at in self.k.range(n - 1):
+        for at in self.loops.range(n - 1):
             last = n - 1 - at
-            item, first = get(last), self.k.index(0)
+            item, first = get(last), as_index(self.e, 0)
             put(last, get(first))
             sift(first, last, item)
 
@@ -338,7 +338,7 @@ class _Stack:
     """The parts that wait, with those that were made last on top; each some numbers."""
 
     def __init__(self, sort: _Sort, kinds: Sequence[str]) -> None:
-        self.e, self.top = sort.e, sort.variable(sort.k.index(0))
+        self.e, self.top = sort.e, sort.variable(as_index(sort.e, 0))
         self.columns = [
             (self.e.at_entry(f"alloca {LLVM[kind]}, i64 {DEEPEST}"), kind) for kind in kinds
         ]

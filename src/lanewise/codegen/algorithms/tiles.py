@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from lanewise.codegen.addresses import Index, linear
-from lanewise.codegen.arrays import Array, Stored, row_major
+from lanewise.codegen.arrays import Array, Stored, items_of, row_major
+from lanewise.codegen.builder import Builder
 from lanewise.codegen.elementwise.complex_ufuncs import multiply
 from lanewise.codegen.loops import Variable
-from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import (
     COMPLEX,
     Complex,
@@ -31,7 +31,7 @@ from lanewise.codegen.numbers import (
     of_vecs,
     vecs,
 )
-from lanewise.codegen.rules import Rules
+from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.vector import Vec, select
 
 
@@ -44,7 +44,7 @@ class Tile:
 
     def __init__(
         self,
-        k: Lowering,
+        k: Builder,
         dtype: np.dtype,
         rows: int,
         columns: int,
@@ -55,21 +55,21 @@ class Tile:
     ) -> None:
         self.k, self.dtype, self.shape = k, dtype, (rows, columns)
         self.is_adjoint = is_adjoint
-        self.in_registers = k.is_small(self.shape) if in_registers is None else in_registers
+        self.in_registers = is_small(self.shape) if in_registers is None else in_registers
         self._items: list[Any] = []
         self._variables: list[Variable] = []
         self._memory: Stored | None = None
         self._failing: list[Vec] = []
         if not self.in_registers:
-            self._memory = k.local(dtype, self.shape)
+            self._memory = k.storage.local(dtype, self.shape)
         elif is_kept:
-            self._variables = [k.variable(dtype) for _ in range(rows * columns)]
+            self._variables = [k.loops.variable(dtype) for _ in range(rows * columns)]
         else:
             self._items = [None] * (rows * columns)
 
     def range(self, start: Index, stop: Index | None = None, step: int = 1) -> Iterable[Any]:
         """Write a loop over indices: turn by turn in registers."""
-        return self.k.range(start, stop, step, unroll=self.in_registers)
+        return self.k.loops.range(start, stop, step, unroll=self.in_registers)
 
     def _place(self, index: tuple[Index, Index]) -> Any:
         return linear(index[::-1] if self.is_adjoint else index, row_major(self.shape))
@@ -95,7 +95,7 @@ class Tile:
     def fill(self, element: Callable[[Any, Any], Number]) -> None:
         """Set every element, by a function of its indices."""
         shape = self.shape[::-1] if self.is_adjoint else self.shape
-        for at in self.k.indices(shape, unroll=self.in_registers):
+        for at in self.k.loops.indices(shape, unroll=self.in_registers):
             self[at] = element(*at)
 
     def column(self, c: Any, first: Index = 0) -> Iterator[tuple[Any, Any]]:
@@ -130,7 +130,7 @@ class Tile:
             for i in indices:
                 found = list(step(i, found))
             return found
-        variables = [self.k.variable(dtype_of(x), first=x) for x in start]
+        variables = [self.k.loops.variable(dtype_of(x), first=x) for x in start]
         for i in indices:
             after = step(i, [variable.get() for variable in variables])
             for variable, x in zip(variables, after, strict=True):
@@ -156,7 +156,7 @@ class Tile:
 
 
 def stacked(
-    k: Rules,
+    k: Builder,
     types: Sequence[Any],
     dtype: np.dtype,
     core: Callable[..., Iterable[Array]],
@@ -176,31 +176,31 @@ def stacked(
 
     def at(*index: Index) -> list[Array]:
         found = core(*[reader(x, index) for x in operands])
-        return [k.reshaped(x, shape) for x, shape in zip(found, shapes, strict=True)]
+        return [k.views.reshaped(x, shape) for x, shape in zip(found, shapes, strict=True)]
 
     if not lead:
         return at()
-    if all(k.is_small(type_.shape) for type_ in types):
-        rows = [[k.items(x) for x in at(*index)] for index in np.ndindex(*lead)]
+    if all(is_small(type_.shape) for type_ in types):
+        rows = [[items_of(x) for x in at(*index)] for index in np.ndindex(*lead)]
         return [
             k.elements(type_.dtype, type_.shape, [item for row in rows for item in row[n]])
             for n, type_ in enumerate(types)
         ]
-    results = [k.local(type_.dtype, type_.shape) for type_ in types]
+    results = [k.storage.local(type_.dtype, type_.shape) for type_ in types]
 
     def turn(*index: Index) -> None:
         for result, part in zip(results, at(*index), strict=True):
 
             def put(*i: Index, result: Stored = result, part: Array = part) -> None:
-                result.put((*index, *i), part.at(*i), k.tail(result))
+                result.put((*index, *i), part.at(*i), k.storage.tail(result))
 
-            k.each(part.shape, put)
+            k.loops.each(part.shape, put)
 
-    k.each(lead, turn, unroll=False)
+    k.loops.each(lead, turn, unroll=False)
     return list(results)
 
 
-def identity(k: Lowering, dtype: np.dtype) -> Callable[[Any, Any], Number]:
+def identity(k: Builder, dtype: np.dtype) -> Callable[[Any, Any], Number]:
     """Return what gives the elements of a unit matrix."""
     one, zero = constant(k.e, dtype, 1), constant(k.e, dtype, 0)
 
