@@ -17,6 +17,7 @@ from lanewise.autograph.optional import apart_from_none, may_be_missing
 from lanewise.autograph.state import bare
 from lanewise.autograph.values import are_symbols, both, either, equal, negated
 from lanewise.errors import ConcretizationError, at
+from lanewise.ir.dims import differ
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.ops.facts import Kind
@@ -126,6 +127,8 @@ _ARRAYS = (Tensor, np.ndarray, *np.sctypeDict.values())
 
 def _may_be_array(tensor: Tensor, other: Any) -> bool:
     """Whether a tensor may be another one, or an array that is known."""
+    if tensor.ndim != other.ndim or any(map(differ, tensor._type.shape, other.shape)):
+        return False
     if type(other) is not Tensor:
         return tensor._weak is None and not _is_new(tensor)
     if tensor._mixed is None and other._mixed is None and tensor._weak is not other._weak:
