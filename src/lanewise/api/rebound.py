@@ -58,13 +58,10 @@ class Given:
         UnsupportedError
             If it has changed a container in another way.
         """
-        if not self._trace.changes:
-            return {}
         found: dict[Place, Tensor] = {}
         leaves = set(map(id, self._leaves))
-        for number, (container, before) in enumerate(
-            zip(self._containers, self._children, strict=True)
-        ):
+        pairs = zip(self._containers, self._children, strict=True)
+        for number, (container, before) in enumerate(pairs):
             after = tree.children_of(container) or {}
             if list(after) != list(before):
                 self._refuse(container)
@@ -75,25 +72,21 @@ class Given:
                     if id(child) not in leaves and (child._view or child._guard):
                         self._refuse(container)
                     found[Place(number, key)] = child
-        for slot, _ in self._trace.changes.values():
-            if isinstance(slot, AttributeSlot) and id(slot.owner) in self._trace.given:
-                known = self._children[list(map(id, self._containers)).index(id(slot.owner))]
-                if slot.attribute not in known:
-                    self._refuse(slot.owner)
-        leaves, structure = tree.flatten(self._tree)
-        others = [x for x, y in zip(leaves, self._leaves, strict=False) if x is not y]
+            if any([name not in before for name in self._attributes_set(container)]):
+                self._refuse(container)
+        now, structure = tree.flatten(self._tree)
+        others = [x for x, y in zip(now, self._leaves, strict=False) if x is not y]
         if structure != self._structure or len(others) != len(found):
             self._refuse(self._tree)
         return found
 
+    def _attributes_set(self, x: Any) -> list[str]:
+        slots = [slot for slot, _ in self._trace.changes.values() if slot.owner is x]
+        return [slot.attribute for slot in slots if isinstance(slot, AttributeSlot)]
+
     def _refuse(self, container: Any) -> None:
-        lines = [
-            line
-            for (slot, _), line in zip(
-                self._trace.changes.values(), self._trace.lines.values(), strict=True
-            )
-            if slot.owner is container
-        ]
+        changes, places = self._trace.changes, self._trace.lines
+        lines = [places[key] for key, (slot, _) in changes.items() if slot.owner is container]
         kind = "container" if container is self._tree else type(container).__name__
         raise UnsupportedError(
             f"{function_name(self._trace.function)} changes a {kind} among its arguments"
@@ -126,15 +119,22 @@ def contents_of(args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[Any, 
     if not kwargs and all([type(x) is np.ndarray for x in args]):
         return []
     found = tree.containers((tuple(args), kwargs))
-    return [(x, x.copy() if isinstance(x, _ITEMS) else dict(vars(x))) for x in found]
+    return [(x, x.copy() if isinstance(x, _ITEMS) else tree.children_of(x)) for x in found]
 
 
 def put_back(contents: Sequence[tuple[Any, Any]]) -> None:
     """Have containers hold what they held."""
     for container, held in contents:
-        here = container if isinstance(container, _ITEMS) else vars(container)
-        here.clear()
-        here.update(held) if isinstance(here, dict) else here.extend(held)
+        if isinstance(container, dict):
+            container.clear()
+            container.update(held)
+        elif isinstance(container, _ITEMS):
+            container.clear()
+            container.extend(held)
+        else:
+            for name, value in held.items():
+                if getattr(container, name) is not value:
+                    setattr(container, name, value)
 
 
 def _is_array(x: Any) -> bool:
