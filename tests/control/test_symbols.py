@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, IntEnum, StrEnum
 
 import numpy as np
 import pytest
@@ -18,6 +18,16 @@ X = np.random.default_rng(0).normal(size=(40, 4))
 class State(Enum):
     A = 1
     B = 2
+
+
+class Mode(StrEnum):
+    IDLE = "idle"
+    RUN = "run"
+
+
+class Level(IntEnum):
+    LOW = 1
+    MID = 2
 
 
 @dataclass
@@ -236,7 +246,84 @@ def a_new_entry(x):
     return len(d)
 
 
+def kind(v):
+    return "a" if v > 0 else "b"
+
+
+def text_member(x):
+    mode = Mode.IDLE if x[0] > 0 else Mode.RUN
+    return mode == "idle", {"idle": 1.0, "run": 2.0}[mode]
+
+
+def member_beside_text(x):
+    return ("idle" if x[0] > 0 else "run") == Mode.IDLE
+
+
+def integer_member(x):
+    level = Level.LOW if x[0] > 0 else Level.MID
+    return level == 1, level in (1, 2), level + 1
+
+
+def beside_an_array(x):
+    return np.array(["a", "b"]) == kind(x[0])
+
+
+def caught(x):
+    try:
+        return len(kind(x[0]) * 2)
+    except Exception:
+        return -1
+
+
+def caught_attribute(x):
+    try:
+        return kind(x[0]).upper() == "A"
+    except AttributeError:
+        return False
+
+
+def parts(x):
+    s = kind(x[0])
+    return s[0] == "a", s[::-1] == "b", len([ch for ch in s])
+
+
+def in_a_message(x):
+    s = kind(x[0])
+    if x[0] > 100:
+        raise ValueError("bad " + s)
+    return x[0]
+
+
+def place_in_a_text(x):
+    order, d = "NESW", "N"
+    if x[0] > 0:
+        d = order[(order.index(d) + 1) % 4]
+    if x[1] > 0:
+        d = order[(order.index(d) + 1) % 4]
+    return d == "E"
+
+
+def in_growing_lists(x):
+    stack, is_right = [], True
+    for v in x:
+        if v > 0:
+            stack.append("p" if v > 1 else "q")
+        elif stack and stack.pop() == "p":
+            is_right = False
+    return is_right, len(stack)
+
+
+def sorted_by_texts(x):
+    return sorted(list(x), key=kind)[0], max(list(x), key=kind)
+
+
+def in_sets(x):
+    return len({kind(v) for v in x})
+
+
 REFUSED = [
+    text_member, member_beside_text, integer_member, beside_an_array, caught, caught_attribute,
+    parts, in_a_message, place_in_a_text, in_growing_lists, sorted_by_texts, in_sets,
     added, ordered, asked_for_its_class, true_or_false, value_of_a_member, formatted,
     a_number_or_a_text, by_a_function, a_new_entry,
 ]  # fmt: skip
@@ -250,6 +337,22 @@ def test_for_all_else_the_plain_loop_runs(f, monkeypatch):
         lw.vmap(f)(X)
     monkeypatch.setenv("LANEWISE_STRICT", "0")
     monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+    wanted = [f(x) for x in X]
+    rows = list(zip(*wanted, strict=True)) if isinstance(wanted[0], tuple) else [tuple(wanted)]
+    found = lw.vmap(f)(X)
+    for one, other in zip(found if isinstance(found, tuple) else (found,), rows, strict=True):
+        np.testing.assert_array_equal(one, np.array(other))
+
+
+def test_a_single_function_returns_a_text(monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "0")
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+    with pytest.warns(lw.PlainLoopWarning):
+        assert lw.function(lambda x: kind(x[0]) + "!")(X[0]) == kind(X[0, 0]) + "!"
+
+
+def test_entries_for_none():
+    f = lambda x: {None: 0.0, "p": 1.0}["p" if x[0] > 0 else None]  # noqa: E731
     np.testing.assert_array_equal(lw.vmap(f)(X), [f(x) for x in X])
 
 

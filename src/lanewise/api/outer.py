@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 import itertools
 import sys
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from types import CodeType, FrameType, FunctionType, GeneratorType, ModuleType
 from typing import Any, NamedTuple, NoReturn
@@ -175,15 +175,16 @@ def leave_arguments(
         If the function would leave any other traced value there, or changes one of the others,
         which each call would do.
     """
-    owners = set(map(id, constants))
+    owners = _within_objects(constants)
     for change in outer_changes(trace, result):
+        is_given = id(change.slot.owner) in owners and not isinstance(change.after, Variable)
+        if is_given and not holds_computed(change.after, given):
+            raise UnsupportedError(
+                f"{function_name(func)} changes {change.slot.name}{at(change.line)}, of an object "
+                "among its arguments: what is no data is changed when the function is traced, not "
+                "by each call. Return it, or keep it in a lw.Variable"
+            )
         if not holds_traced(change.after):
-            if id(change.slot.owner) in owners and not isinstance(change.after, Variable):
-                raise UnsupportedError(
-                    f"{function_name(func)} changes {change.slot.name}{at(change.line)}, of an "
-                    "object among its arguments: what is no data is changed when the function is "
-                    "traced, not by each call. Return it, or keep it in a lw.Variable"
-                )
             continue
         leaves, structure = tree.flatten(change.after)
         value = tree.unflatten(structure, [given.get(id(leaf), leaf) for leaf in leaves])
@@ -194,6 +195,33 @@ def leave_arguments(
                 "Return it, or keep it in a lw.Variable"
             )
         change.slot.set(value)
+
+
+def holds_computed(value: Any, given: dict[int, Any]) -> bool:
+    """Whether a value holds traced ones that are no arguments, as `given` has them."""
+    leaves = tree.flatten(value)[0]
+    return holds_traced([leaf for leaf in leaves if id(leaf) not in given])
+
+
+def _within_objects(objects: Sequence[Any]) -> set[int]:
+    """Return the ids of objects, and of the containers and objects that these hold."""
+    found: dict[int, Any] = {}
+    waiting = [x for x in objects if x is not None]
+    while waiting and len(found) < MOST_OBJECTS:
+        x = waiting.pop()
+        if id(x) in found or isinstance(x, (type, ModuleType, FunctionType, Variable)):
+            continue
+        found[id(x)] = x
+        if isinstance(x, (np.ndarray, np.generic)):
+            continue
+        if isinstance(x, (list, tuple, set, deque)):
+            waiting += x
+        elif isinstance(x, dict):
+            waiting += x.values()
+        else:
+            waiting += getattr(x, "__dict__", {}).values()
+            waiting += [getattr(x, name, None) for name in getattr(type(x), "__slots__", ())]
+    return set(found)
 
 
 def is_stateful(error: BaseException, trace: Watched) -> bool:

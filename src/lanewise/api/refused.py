@@ -33,7 +33,10 @@ from lanewise.passes.survive import is_raising
 from lanewise.runtime.dispatch import execute, is_observed
 from lanewise.runtime.settings import backend
 from lanewise.trace import tree
+from lanewise.trace.tensor import Tensor
 
+#: What raises that a tensor has no attribute of a name.
+_ASKED = Tensor.__getattr__.__code__
 #: What no user's code means, where it is raised by Lanewise's own.
 _DEFECTS = (AssertionError, AttributeError, KeyError, NameError, NotImplementedError)
 #: What arrays hold, or are.
@@ -203,7 +206,7 @@ class PlainWay:
         try:
             with plainly(not self._others, self._unchanged.tells):
                 result = plain()
-            if not _holds_data(result):
+            if not (self.is_single or _holds_data(result)):
                 raise NoBatchError
         except NoBatchError:
             self._unchanged.put_back()
@@ -260,7 +263,7 @@ def is_refusal(error: BaseException) -> bool:
     codes = _codes(error.__traceback__)
     if not codes or execute.__code__ in codes:
         return False
-    is_own = isinstance(error, _DEFECTS) and is_of_lanewise(codes[-1])
+    is_own = isinstance(error, _DEFECTS) and is_of_lanewise(codes[-1]) and codes[-1] is not _ASKED
     return is_own or (isinstance(error, Exception) and has_no_source(codes[-1]))
 
 
@@ -273,7 +276,10 @@ def may_be_refusal(error: BaseException) -> bool:
     codes = _codes(error.__traceback__)
     if not isinstance(error, Exception) or execute.__code__ in codes:
         return False
-    return bool(codes) and (not is_of_lanewise(codes[-1]) or not _has_raised(error.__traceback__))
+    if not codes:
+        return False
+    is_of_others = not is_of_lanewise(codes[-1]) or codes[-1] is _ASKED
+    return is_of_others or not _has_raised(error.__traceback__)
 
 
 def _has_raised(place: TracebackType | None) -> bool:

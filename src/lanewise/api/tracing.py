@@ -281,6 +281,9 @@ class _Inputs:
 
     def written(self) -> tuple[int, ...]:
         """Return the positions of those that hold something else than at the start."""
+        for root in self.roots:
+            if root._guard is not None:  # which may have been written to as the data say
+                root._guard.reading(root)
         pairs = zip(self.roots, self._values, strict=False)
         return tuple([i for i, (root, value) in enumerate(pairs) if root._value is not value])
 

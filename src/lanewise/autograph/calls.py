@@ -48,6 +48,7 @@ from lanewise.trace.regions import (
     note_attribute,
 )
 from lanewise.trace.scratch import Scratch, is_traced, unwrapped
+from lanewise.trace.symbols import refuse_code
 from lanewise.trace.tensor import TABLE, Tensor, implement
 from lanewise.trace.trace import Stop, state
 
@@ -411,7 +412,16 @@ def _builtin(f: Any) -> Any:
     make = _methods_of(kind).get(f.__name__)
     if kind is np.ndarray and make is None:
         return _array_method(f, owner)
-    return (followed(f) or guarded(f, owner)) if make is None else make(f)
+    found = (followed(f) or guarded(f, owner)) if make is None else make(f)
+    return functools.partial(_of_text, found) if kind is str or kind is bytes else found
+
+
+def _of_text(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of a text, which takes none that data choose."""
+    for x in args:
+        if type(x) is Tensor:
+            refuse_code(x)
+    return f(*args, **kwargs)
 
 
 def _methods_of(kind: type) -> dict[str, Callable[[Any], Any]]:

@@ -20,6 +20,7 @@ from lanewise.ir.location import here
 from lanewise.trace.contents import Chosen
 from lanewise.trace.mixed import classes_of, is_mixed, is_one_of
 from lanewise.trace.scratch import Scratch
+from lanewise.trace.symbols import refuse_code
 from lanewise.trace.tensor import Tensor
 
 
@@ -58,6 +59,14 @@ def hasattr_(obj: Any, name: str) -> bool:
     """``hasattr``: of a traced value, only what the number or array has that it stands for."""
     is_one = type(obj) is Tensor and not may_be_missing(obj) and not is_mixed(obj)
     return hasattr(obj, name) and (not is_one or hasattr(stand_in(obj), name))
+
+
+@replaces(builtins.getattr)
+def getattr_(obj: Any, name: str, *default: Any) -> Any:
+    """``getattr``: of a name that is known."""
+    if type(name) is Tensor:
+        refuse_code(name)
+    return getattr(obj, name, *default)
 
 
 @replaces(np.isscalar)

@@ -129,6 +129,8 @@ def _may_be_array(tensor: Tensor, other: Any) -> bool:
     """Whether a tensor may be another one, or an array that is known."""
     if tensor.ndim != other.ndim or any(map(differ, tensor._type.shape, other.shape)):
         return False
+    if tensor.dtype == other.dtype == np.bool_ and not tensor.ndim:
+        return True  # there are two of NumPy's
     if type(other) is not Tensor:
         return tensor._weak is None and not _is_new(tensor)
     if tensor._mixed is None and other._mixed is None and tensor._weak is not other._weak:

@@ -30,6 +30,7 @@ from lanewise.trace.regions import Region, note_attribute
 from lanewise.trace.scratch import is_around
 from lanewise.trace.sizes import dim_of, number_of
 from lanewise.trace.slots import ContainerSlot
+from lanewise.trace.symbols import refuse_code
 from lanewise.trace.tensor import Tensor, as_tensor, read, weak
 from lanewise.trace.tensor_array import TensorArray
 from lanewise.trace.trace import Trace, require_trace, state
@@ -210,6 +211,8 @@ class Rows(Items):
 
     def __init__(self, array: Any) -> None:
         shape = array.shape
+        if type(array) is Tensor and not shape:
+            refuse_code(array)
         if not shape:
             raise TypeError("iteration over a 0-d array")
         if type(array) is Tensor:

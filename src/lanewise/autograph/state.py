@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from lanewise.autograph.jumps import RETURN_VALUE
-from lanewise.autograph.symbols import SYMBOLS, Symbol, code_of, guarded, is_symbol
+from lanewise.autograph.symbols import guarded, is_symbol
 from lanewise.autograph.templates import Templates
 from lanewise.errors import ControlFlowError, at
 from lanewise.ir.dims import Shape
@@ -32,6 +32,7 @@ from lanewise.trace.lending import Unknown
 from lanewise.trace.mixed import CODE, Class, code_among, union
 from lanewise.trace.packed import Packed
 from lanewise.trace.regions import Region, set_guard
+from lanewise.trace.symbols import SYMBOLS, Symbol, code_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, lift
 from lanewise.trace.trace import require_trace
 from lanewise.trace.weak import give_way, small_enough

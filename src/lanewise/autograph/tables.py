@@ -25,13 +25,14 @@ from lanewise.autograph.state import (
     kind_of,
     value_of,
 )
-from lanewise.autograph.symbols import Symbol, guarded, is_symbol
+from lanewise.autograph.symbols import guarded, is_symbol
 from lanewise.autograph.values import (
     choose,
     compare,
     either,
     ensure,
     equal,
+    negated,
     rebuilt,
     require,
     stand_in,
@@ -43,6 +44,7 @@ from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, holds
 from lanewise.trace.mixed import Class, as_integer, code_among, note_mixed
 from lanewise.trace.regions import Region, born, note_container, note_twins, twins
+from lanewise.trace.symbols import CODED, Symbol
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
 from lanewise.trace.trace import Trace, require_trace, state
 
@@ -124,6 +126,8 @@ class Table:
     @property
     def column(self) -> Any:
         """The items as an array, if they are numbers or arrays."""
+        if self._weak is Symbol:
+            raise CODED.refusal()
         if self._flags is not None:
             if any([item is None for item in self._items]):
                 raise TypeError(f"None is used where a number is needed{at(here())}")
@@ -236,6 +240,11 @@ def look_up_or(mapping: Mapping[Any, Any], key: Any, default: Any = None) -> Any
 def _entry(mapping: Mapping[Any, Any], key: Any) -> tuple[Any, Tensor]:
     """Return the entry of a number, or any where there is none, and whether there is one."""
     tensor = traced(key)
+    if is_optional(tensor) and None in mapping:
+        flag, held = apart_from_none(tensor)
+        others = {own: entry for own, entry in mapping.items() if own is not None}
+        value, found = _entry(others, bare(held))
+        return choose(flag, value, mapping[None], "a dict"), np.logical_or(found, negated(flag))
     if tensor is not None and is_symbol(tensor):
         keys = [own for own in mapping if is_symbol(own)]
         same = np.stack([as_tensor(equal(own, tensor)) for own in keys]) if keys else None

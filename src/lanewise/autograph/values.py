@@ -17,7 +17,7 @@ import numpy as np
 
 from lanewise.autograph.aliases import one_of, settle
 from lanewise.autograph.state import Absent, join_kinds, kind_among, kind_of, value_of, widened
-from lanewise.autograph.symbols import CODED, Coded, Symbol, guarded, is_symbol
+from lanewise.autograph.symbols import guarded, is_code, is_symbol
 from lanewise.autograph.templates import Templates
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
@@ -26,8 +26,9 @@ from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, is_keyed
 from lanewise.trace.mixed import code_among, note_mixed
 from lanewise.trace.regions import born, note_twin_of
 from lanewise.trace.scratch import Scratch, is_traced
+from lanewise.trace.symbols import CODED, Coded
 from lanewise.trace.table.checks import checked, of_truth
-from lanewise.trace.tensor import Tensor, read, tensor_of, weak
+from lanewise.trace.tensor import WEAK_DTYPES, Tensor, read, tensor_of, weak
 from lanewise.trace.trace import require_trace
 
 
@@ -136,7 +137,7 @@ def equal(first: Any, second: Any) -> Any:
 
 def are_symbols(first: Any, second: Any) -> bool:
     """Whether one of two values is a text, or member of an enumeration, that the data choose."""
-    return any([type(x) is Tensor and x._weak is Symbol for x in (first, second)])
+    return is_code(first) or is_code(second)
 
 
 def _equal_symbols(first: Any, second: Any) -> Any:
@@ -145,7 +146,10 @@ def _equal_symbols(first: Any, second: Any) -> Any:
     if not (is_symbol(first) and is_symbol(second)):
         if flags and (first is None or second is None):
             return negated(flags[0])
-        return False
+        other = second if is_code(first) else first
+        if other is None or traced(other) is not None or type(other) in _UNLIKE:
+            return False
+        raise CODED.refusal()  # which may have its own notion of what it equals
     trace = require_trace("a comparison")
     codes = [Tensor(trace, value_of(x, kind_among(x))) for x in (first, second)]
     result = weak(np.equal(*codes), bool)
@@ -158,6 +162,8 @@ def _equal_symbols(first: Any, second: Any) -> Any:
 
 
 Coded.equal = staticmethod(equal)
+#: Classes of what equals no text, and no member of an enumeration.
+_UNLIKE = frozenset((*WEAK_DTYPES, str, bytes, tuple, list, dict, set, frozenset))
 
 
 def _all_equal(pairs: Iterable[tuple[Any, Any]]) -> Any:

@@ -20,7 +20,6 @@ from lanewise.ir.dims import Dim, DimLike, Shape, product
 from lanewise.ir.graph import Value
 from lanewise.ir.location import CHANGED, Location, cell_of, here, is_of_user, origin
 from lanewise.ir.types import ArrayType
-from lanewise.ops.checks import checked
 from lanewise.ops.creation import dimension
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.lists import Arena
@@ -29,6 +28,7 @@ from lanewise.ops.registry import Primitive
 from lanewise.trace.foreign import plain_array
 from lanewise.trace.formatting import collecting, placeholder
 from lanewise.trace.origins import refuse_size
+from lanewise.trace.symbols import Dtypes, refuse_code
 from lanewise.trace.trace import Concrete, Trace, require_trace, resolve, state
 
 #: What `__array_function__` looks a NumPy function up in; filled by `lanewise.trace.table`.
@@ -92,8 +92,12 @@ class Tensor:
 
     if TYPE_CHECKING:  # operators and methods are entered by trace/table/methods.py
 
-        def __getattr__(self, name: str) -> Any: ...
         def __getitem__(self, key: Any) -> Tensor: ...
+
+    def __getattr__(self, name: str) -> Any:
+        if name[:1] != "_":
+            refuse_code(self)
+        raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
     # --- what is known while tracing --------------------------------------------------------------
 
@@ -112,8 +116,7 @@ class Tensor:
     @shape.setter
     def shape(self, shape: Any) -> None:
         raise UnsupportedError(
-            f"setting the shape of a traced array{at(here())} is not followed. "
-            "Assign x.reshape(...)"
+            f"setting the shape of a traced array{at(here())} is not followed. Use x.reshape(...)"
         )
 
     @property
@@ -138,12 +141,12 @@ class Tensor:
 
     def __len__(self) -> int:
         if not self._type.shape:
-            raise TypeError("len() of unsized object")
+            raise refuse_code(self) or TypeError("len() of unsized object")
         return known_size(self._type.shape[0], "its length")
 
     def __iter__(self) -> Iterator[Any]:
         if not self._type.shape:
-            raise TypeError("iteration over a 0-d array")
+            raise refuse_code(self) or TypeError("iteration over a 0-d array")
         count = known_size(self._type.shape[0], "the number of its rows")
         for see_to in ITERATED:
             see_to(self)
@@ -547,10 +550,9 @@ def unwrapped(x: Any) -> Any:
 
 def contains_tensor(operand: Any) -> bool:
     """Whether a tensor stands anywhere in nested tuples, lists and dicts."""
-    if isinstance(operand, (list, tuple)):
-        return any(contains_tensor(part) for part in operand)
-    if isinstance(operand, dict):
-        return any(map(contains_tensor, operand.values()))
+    parts = operand.values() if isinstance(operand, dict) else operand
+    if isinstance(operand, (list, tuple, dict)):
+        return any(map(contains_tensor, parts))
     return isinstance(operand, Tensor)
 
 
@@ -564,7 +566,7 @@ def stack_nested(operand: Any) -> Any:
 #: The Python number that a NumPy scalar is, by the kind of its dtype.
 _PYTHON_KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 #: What a Python number of a kind is kept in.
-WEAK_DTYPES: dict[type, np.dtype] = {kind: np.dtype(kind) for kind in (bool, int, float, complex)}
+WEAK_DTYPES = Dtypes({kind: np.dtype(kind) for kind in (bool, int, float, complex)})
 
 
 def weak(tensor: Tensor, kind: type) -> Tensor:
@@ -577,8 +579,7 @@ def weak(tensor: Tensor, kind: type) -> Tensor:
     if kind is int and value.type.dtype == np.dtype(np.uint64):  # half of which have no int64
         limit = trace.scalar(2**63, value.type.dtype)
         (fits,) = trace.record(elementwise(np.less), (value, limit), {"dtype": None})
-        params = {"error": "OverflowError", "message": "a Python int is kept in 64 bits"}
-        (value,) = trace.record(checked, (value, fits), params)
+        value = trace.checked(value, fits, "OverflowError", "a Python int is kept in 64 bits")
     if value.type.dtype != WEAK_DTYPES[kind]:
         (value,) = trace.record(cast, (value,), {"dtype": WEAK_DTYPES[kind]})
     return Tensor(trace, value, None, kind)
