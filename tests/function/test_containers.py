@@ -271,3 +271,38 @@ def test_a_concrete_function_does_not_take_one_twice():
     concrete = lw.function(descend).get_concrete_function({"w": X}, {"w": X})
     with pytest.raises(ValueError, match="that is there twice"):
         concrete(weights, weights)
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+def test_a_plain_call_that_raises_leaves_containers_as_it_does(monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "0")
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+
+    def failing(ball):
+        ball.x += 1
+        ball.bounces = 5
+        if ball.v[0] > 0:
+            raise ValueError("no")
+
+    traced = lw.function(failing)
+    for _ in range(3):
+        found, wanted = Ball(X.copy(), X), Ball(X.copy(), X)
+        for f, ball in ((traced, found), (failing, wanted)):
+            with pytest.raises(ValueError, match="no"):
+                f(ball)
+        assert repr(found) == repr(wanted)
+
+
+def test_views_of_other_shapes_that_data_choose_are_written_through(monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "0")
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+
+    def f(x):
+        part = x[:2] if x[0] > 0 else x
+        part += 1
+        return part.sum()
+
+    for x in (X, -X):
+        found, wanted = x.copy(), x.copy()
+        assert lw.function(f)(found) == f(wanted)
+        np.testing.assert_array_equal(found, wanted)

@@ -241,3 +241,75 @@ def test_containers_that_are_changed_many_times():
     twice = {"w": X.copy()}
     traced(twice, twice)
     np.testing.assert_array_equal(twice["w"], X - 0.5 * X)
+
+
+class Inner:
+    def __init__(self):
+        self.n = 0
+
+    def up(self):
+        self.n += 1
+
+
+class Holder:
+    def __init__(self):
+        self.d, self.hist, self.buf = {"n": 0}, [], np.zeros(2)
+        self.inner, self.last, self.row, self.pair = Inner(), None, [0], ()
+
+    def counts_in_a_dict(self, z):
+        self.d["n"] += 1
+        return z * self.d["n"]
+
+    def keeps_its_argument(self, z):
+        found = 0.0 if self.last is None else (z - self.last).sum()
+        self.last = z
+        return found
+
+    def counts_within(self, z):
+        self.inner.n += 1
+        return z * self.inner.n
+
+    def calls_within(self, z):
+        self.inner.up()
+        return z * self.inner.n
+
+    def counts_in_a_list(self, z):
+        self.row[0] += 1
+        return z * self.row[0]
+
+    def appends(self, z):
+        self.hist.append(z)
+        return z * len(self.hist)
+
+    def writes(self, z):
+        self.buf[0] += 1
+        return z * self.buf[0]
+
+    def adds_data(self, z):
+        self.buf += z
+        return z + self.buf
+
+    def in_a_tuple(self, z):
+        self.pair = (z, 1)
+        return z * 1
+
+    def turns(self, z):
+        self.d["on"] = not self.d.get("on")
+        return z * self.d["on"]
+
+
+def state_of(holder):
+    return repr({k: vars(v) if isinstance(v, Inner) else v for k, v in vars(holder).items()})
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+@pytest.mark.parametrize("name", [n for n in vars(Holder) if not n.startswith("_")])
+def test_what_objects_hold_is_changed_by_each_call(name):
+    given, own, plain = Holder(), Holder(), Holder()
+    of_argument, of_method = lw.function(getattr(Holder, name)), lw.function(getattr(own, name))
+    for k in range(4):
+        z = np.full(2, k + 1.0)
+        wanted = getattr(plain, name)(z)
+        np.testing.assert_array_equal(of_argument(given, z.copy()), wanted)
+        np.testing.assert_array_equal(of_method(z.copy()), wanted)
+        assert state_of(given) == state_of(own) == state_of(plain)

@@ -163,9 +163,10 @@ def run_itself(
     try:
         result = func(*args, **kwargs)
     except BaseException:
-        for array, kept in before:
-            if array.flags.writeable:
-                array[...] = kept
+        if not contents_of(args, kwargs):  # what these hold now is as the function left it
+            for array, kept in before:
+                if array.flags.writeable:
+                    array[...] = kept
         raise
     if type(result) is _ndarray:
         if not is_apart(result, arrays):
