@@ -293,6 +293,7 @@ def test_a_plain_call_that_raises_leaves_containers_as_it_does(monkeypatch):
         assert repr(found) == repr(wanted)
 
 
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 def test_views_of_other_shapes_that_data_choose_are_written_through(monkeypatch):
     monkeypatch.setenv("LANEWISE_STRICT", "0")
     monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
