@@ -75,6 +75,7 @@ from lanewise.trace.packed import (
 )
 from lanewise.trace.regions import Region, born, resumed
 from lanewise.trace.scratch import as_state
+from lanewise.trace.symbols import Symbol
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import Trace, require_trace, state
 
@@ -477,7 +478,8 @@ class Variable:
                 continue
             found = kind_among(leaf)
             known = kind or kind_among(own)
-            if known is None or found is None:
+            is_text = {each and each.weak is Symbol for each in (known, found)}
+            if known is None or found is None or len(is_text) > 1:
                 refuse_object(self.name, TURNS, own, leaf)
             joined = widened(join_kinds(self.name, known, found, TURNS), (own, leaf))
             if joined != kind:

@@ -31,7 +31,10 @@ from lanewise.trace.trace import require_trace
 from lanewise.trace.tree import can_change
 
 #: What operations of these kinds give is a new array in each example.
-_NEW = {Kind.SOURCE, Kind.ELEMENTWISE, Kind.ALONG, Kind.REDUCTION, Kind.CONTRACTION, Kind.MATRIX}
+_NEW = {
+    Kind.SOURCE, Kind.COPY, Kind.ELEMENTWISE, Kind.ALONG, Kind.REDUCTION, Kind.CONTRACTION,
+    Kind.MATRIX,
+}  # fmt: skip
 
 
 @replaces(operator.is_)
@@ -150,6 +153,8 @@ def _may_be_number(tensor: Tensor, other: Any) -> bool:
 def _is_new(tensor: Tensor) -> bool:
     """Whether a tensor is what an operation has computed, and nothing that it stands for."""
     made = maker_of(tensor)
+    if tensor._view is not None and tensor.shape and all([type(n) is int for n in tensor.shape]):
+        return True  # a view; what a loop carries is none, but for what it has packed
     return made is not None and made.primitive.kind in _NEW and made.primitive is not where
 
 

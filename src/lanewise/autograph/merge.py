@@ -49,6 +49,7 @@ from lanewise.trace.contents import chosen_by
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import Packed, packed, packing
 from lanewise.trace.regions import Region, born, resumed
+from lanewise.trace.symbols import Symbol
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import Trace, state
 
@@ -330,7 +331,9 @@ class Merge:
             other = next((leaf for leaf in alive[1:] if not is_same(leaf, first)), first)
             refuse_object(name, BRANCHES, first, other)
         kind = kinds[0]
-        for each in kinds[1:]:
+        for each, leaf in zip(kinds[1:], alive[1:], strict=True):
+            if (each.weak is Symbol) is not (kind.weak is Symbol):
+                refuse_object(name, BRANCHES, first, leaf)
             kind = join_kinds(name, kind, each, BRANCHES)
         kind = widened(kind, alive)
         if must_be_alike and any(not each.is_like(kind) for each in kinds):
