@@ -121,7 +121,17 @@ def by_id_of_array(x):
     return id(a if x[0] > 0 else b) == id(a)
 
 
+def of_pairs_in_loops(x):
+    rows, total = [x * k for k in range(30)], 0.0
+    for a in rows:
+        for b in rows:
+            if a is not b:
+                total += a[0] * b[1]
+    return total
+
+
 CHOSEN = [
+    of_pairs_in_loops,
     of_list, of_branch, of_array, of_loop, of_while, of_minimum, of_minimum_by_key, of_sorted,
     of_index, of_array_by_index, of_dict, of_tuple, of_dataclass, of_float, of_small_integer, by_id,
     by_id_of_array,

@@ -24,17 +24,14 @@ from lanewise.ops.facts import Kind
 from lanewise.trace.contents import Chosen
 from lanewise.trace.mixed import bare as of_one_class
 from lanewise.trace.mixed import is_one_of
-from lanewise.trace.provenance import is_given, maker_of
-from lanewise.trace.regions import Watched, is_made_here, twins
+from lanewise.trace.provenance import is_given, maker_of, source_of
+from lanewise.trace.regions import Watched, in_region, is_made_here, twins
 from lanewise.trace.tensor import Tensor, weak
 from lanewise.trace.trace import require_trace
 from lanewise.trace.tree import can_change
 
 #: What operations of these kinds give is a new array in each example.
-_NEW = {
-    Kind.SOURCE, Kind.COPY, Kind.ELEMENTWISE, Kind.ALONG, Kind.REDUCTION, Kind.CONTRACTION,
-    Kind.MATRIX,
-}  # fmt: skip
+_NEW = {Kind.SOURCE, Kind.ELEMENTWISE, Kind.ALONG, Kind.REDUCTION, Kind.CONTRACTION, Kind.MATRIX}
 
 
 @replaces(operator.is_)
@@ -152,10 +149,10 @@ def _may_be_number(tensor: Tensor, other: Any) -> bool:
 
 def _is_new(tensor: Tensor) -> bool:
     """Whether a tensor is what an operation has computed, and nothing that it stands for."""
-    made = maker_of(tensor)
-    if tensor._view is not None and tensor.shape and all([type(n) is int for n in tensor.shape]):
-        return True  # a view; what a loop carries is none, but for what it has packed
-    return made is not None and made.primitive.kind in _NEW and made.primitive is not where
+    made, source = maker_of(tensor), source_of(tensor)
+    if source is None:  # a view of what was given, which is none that a loop carries
+        return made is not None and not in_region()
+    return source.primitive.kind in _NEW and source.primitive is not where
 
 
 def _is_chosen(obj: Any) -> bool:

@@ -16,6 +16,7 @@ from lanewise.ir.dims import Dim, DimLike, bounds, dim_max, dim_min, symbols
 from lanewise.ir.graph import Operation, Value
 from lanewise.ops.creation import literal
 from lanewise.ops.exact import exact
+from lanewise.ops.facts import Kind
 from lanewise.ops.movement import cast
 from lanewise.ops.reduction import reduce
 from lanewise.trace.regions import Region
@@ -108,6 +109,20 @@ def _operation(node: Node) -> Operation | None:
 def maker_of(tensor: Tensor) -> Operation | None:
     """Return the operation that made what a tensor holds now; None for an input."""
     return _operation(node_of(tensor))
+
+
+#: Operations of these kinds give what their first operand is, or a part of it.
+_SHOWING = (Kind.VIEW, Kind.UPDATE)
+
+
+def source_of(tensor: Tensor) -> Operation | None:
+    """Return the operation that made what a tensor shows, changed or not; None for an input."""
+    node = node_of(tensor)
+    op = _operation(node)
+    while op is not None and op.primitive.kind in _SHOWING:
+        node = _made(Node(node.trace, op.operands[0]))
+        op = _operation(node)
+    return op
 
 
 def is_given(tensor: Tensor) -> bool:
