@@ -118,7 +118,7 @@ def contents_of(args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[Any, 
     """Return the containers among the arguments of a call, each with a copy of what it holds."""
     if not kwargs and all([type(x) is np.ndarray for x in args]):
         return []
-    found = tree.containers((tuple(args), kwargs))
+    found = tree.containers((tuple(args), tuple(kwargs.values())))
     return [(x, x.copy() if isinstance(x, _ITEMS) else tree.children_of(x)) for x in found]
 
 
