@@ -241,6 +241,7 @@ def test_of_many_arrays_a_write_to_one_is_refused(monkeypatch):
     with pytest.raises(ControlFlowError, match="Assign a copy"):
         lw.vmap(f)(X[:, 0])
     monkeypatch.setenv("LANEWISE_STRICT", "0")
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
     with pytest.warns(lw.PlainLoopWarning):
         np.testing.assert_array_equal(lw.vmap(f)(X[:, 0]), [f(x) for x in X[:, 0]])
 
