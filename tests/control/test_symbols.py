@@ -287,6 +287,13 @@ def parts(x):
     return s[0] == "a", s[::-1] == "b", len([ch for ch in s])
 
 
+def joined(x):
+    try:
+        return ",".join([kind(x[0]), "b"]) == "a,b"
+    except TypeError:
+        return False
+
+
 def in_a_message(x):
     s = kind(x[0])
     if x[0] > 100:
@@ -323,7 +330,7 @@ def in_sets(x):
 
 REFUSED = [
     text_member, member_beside_text, integer_member, beside_an_array, caught, caught_attribute,
-    parts, in_a_message, place_in_a_text, in_growing_lists, sorted_by_texts, in_sets,
+    parts, joined, in_a_message, place_in_a_text, in_growing_lists, sorted_by_texts, in_sets,
     added, ordered, asked_for_its_class, true_or_false, value_of_a_member, formatted,
     a_number_or_a_text, by_a_function, a_new_entry,
 ]  # fmt: skip

@@ -419,8 +419,9 @@ def _builtin(f: Any) -> Any:
 def _of_text(f: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method of a text, which takes none that data choose."""
     for x in args:
-        if type(x) is Tensor:
-            refuse_code(x)
+        for part in x if type(x) in (list, tuple) else (x,):
+            if type(part) is Tensor:
+                refuse_code(part)
     return f(*args, **kwargs)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from enum import Enum
 from typing import Any, NoReturn
@@ -14,6 +15,7 @@ from lanewise.ir.location import here
 #: In what codes are kept.
 SYMBOLS = np.dtype(np.int64)
 _codes: dict[Any, int] = {}
+_next = itertools.count()  # of which each thread gets another number
 
 
 class Symbol:
@@ -61,7 +63,7 @@ def is_constant(x: Any) -> bool:
 
 def code_of(constant: Any) -> int:
     """Return the code of a text or a member of an enumeration."""
-    return _codes.setdefault((type(constant), constant), len(_codes))
+    return _codes.setdefault((type(constant), constant), next(_next))
 
 
 def refuse_code(tensor: Any) -> None:
