@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.autograph.builtins import contains
 from lanewise.autograph.calls import fn
+from lanewise.autograph.containers import contains
 from lanewise.errors import ConcretizationError, UnsupportedError
 from support.oracle import assert_maps
 

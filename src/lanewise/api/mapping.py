@@ -18,6 +18,7 @@ from lanewise.api.outer import Left, is_stateful, left_by, outer_changes, refuse
 from lanewise.api.plain import is_plain, loop, may_repeat
 from lanewise.api.refused import PlainWay
 from lanewise.api.results import assign, check_out_dims, last_of, refuse_varying, uniform
+from lanewise.autograph.describe import describe
 from lanewise.autograph.optional import there
 from lanewise.errors import CutOffError, LostWriteWarning, UnsupportedError, at, function_name
 from lanewise.ir.dims import Dim
@@ -39,6 +40,7 @@ from lanewise.trace.regions import Stateful, Watched
 from lanewise.trace.tensor import Tensor, as_tensor, lift, read
 from lanewise.trace.trace import Stop, Trace, current_trace, resolve, state, where
 from lanewise.trace.variable import Assigned, Variable, taken
+from lanewise.trace.variants import Variant
 
 #: The size of the outermost map, which is an argument of the executable.
 BATCH = Dim.symbol("batch")
@@ -90,6 +92,15 @@ def as_array(leaf: Any, path: Callable[[], str]) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
+def refuse_variant(leaf: Any, path: str, func: Any, done: str) -> None:
+    """Raise for a result that is one of several objects."""
+    if type(leaf) is Variant:
+        raise UnsupportedError(
+            f"{function_name(func)} returns {describe(leaf)} as {path}, as the data choose, but a "
+            f"{done} function returns arrays and numbers. Return a number in its place"
+        )
+
+
 def output_value(leaf: Any, index: int, result: Any, func: Any, done: str = "mapped") -> Value:
     """Return one leaf of what a function returned as a value of its trace, or raise naming it.
 
@@ -99,6 +110,7 @@ def output_value(leaf: Any, index: int, result: Any, func: Any, done: str = "map
         refuse_escape(leaf, f"returning it from a {done} function")
         return read(in_common(as_tensor(leaf)) if is_mixed(leaf) else leaf)
     path = tree.paths(result, "the result")[index]
+    refuse_variant(leaf, path, func, done)
     if isinstance(leaf, (bool, int, float, complex, np.ndarray, np.generic, Variable)):
         return lift(leaf, path)
     kind = "str" if isinstance(leaf, str) else type(leaf).__name__

@@ -10,7 +10,7 @@ from weakref import ref
 import numpy as np
 
 from lanewise.api.keys import Key, is_array_like, is_data, key_of
-from lanewise.api.mapping import as_array, called, close, is_array
+from lanewise.api.mapping import as_array, called, close, is_array, refuse_variant
 from lanewise.api.outer import leave_arguments
 from lanewise.api.parameters import Parameters
 from lanewise.api.rebound import Given, Place
@@ -307,6 +307,7 @@ def _output(leaf: Any, index: int, result: Any, func: Any) -> Output:
     if type(leaf) in _PLAIN:
         return Output(None, leaf)
     path = tree.paths(result, "the result")[index]
+    refuse_variant(leaf, path, func, "traced")
     if isinstance(leaf, (np.ndarray, np.generic, Variable)):
         return Output(lift(leaf, path), is_array=isinstance(leaf, np.ndarray))
     raise ValueError(

@@ -14,6 +14,7 @@ import itertools
 import operator
 import queue
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -39,7 +40,6 @@ from lanewise.autograph.values import (
     choose,
     either,
     ensure,
-    equal,
     less,
     negated,
     python_number,
@@ -55,7 +55,7 @@ from lanewise.ir.location import here
 from lanewise.ops.elementwise import complex_ as complex_op
 from lanewise.ops.python import integer_of
 from lanewise.trace.classwise import each_class
-from lanewise.trace.contents import ON_CONTENTS, concerns
+from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.data_indexing import require_whole
 from lanewise.trace.mixed import as_integer
 from lanewise.trace.regions import Region, born, is_watched, note_length
@@ -349,7 +349,7 @@ def _extreme(name: str, is_better: Callable[[Any, Any], Any], far: float) -> Cal
                     return _best_of_row(tensor)
             items = list(args[0])
         keys = items if key is None else [key(item) for item in items]
-        if not is_traced(keys):
+        if not (is_traced(keys) or any(map(_is_ordered_by_code, keys))):
             if key is None or not items:
                 return plain(items, **options)
             return items[plain(range(len(items)), key=keys.__getitem__)]
@@ -407,6 +407,11 @@ def _decided(ufunc: np.ufunc, x: Any, y: Any) -> bool | None:
     return None
 
 
+def _is_ordered_by_code(x: Any) -> bool:
+    """Whether a user's code says what an object is less than."""
+    return isinstance(getattr(type(x), "__lt__", None), FunctionType)
+
+
 _ITEMS = "what min() or max() with a key chooses from"
 min_ = replaces(builtins.min)(_extreme("min", less, np.inf))
 max_ = replaces(builtins.max)(_extreme("max", lambda x, y: less(y, x), -np.inf))
@@ -462,65 +467,16 @@ def ranked(columns: Sequence[Tensor]) -> Tensor:
     return order  # type: ignore[return-value]
 
 
-# --- membership -----------------------------------------------------------------------------------
-
-
-@replaces(operator.contains)
-def contains(container: Any, item: Any) -> Any:
-    """``item in container``."""
-    kind = type(container)
-    if kind is TracedRange:
-        return container.contains(item)
-    if concerns(container):
-        return ON_CONTENTS["contains"](container, item)
-    if kind is Picked:
-        container, kind = container.copy(), list
-    tensor = traced(container)
-    if tensor is not None:
-        return weak(np.any(tensor == item), bool)
-    if hasattr(kind, "__next__"):
-        take_from_outside(container)
-    found = getattr(kind, "__contains__", None)
-    if hasattr(found, "__code__"):
-        return bool_(fn(found)(container, item))
-    if not is_traced(item):
-        if kind in (list, tuple) and is_traced(container):
-            return _any_equal(container, item)
-        return item in container
-    if kind is range:
-        return TracedRange(container.start, container.stop, container.step).contains(item)
-    if isinstance(container, np.ndarray):
-        return weak(np.any(as_tensor(container) == item), bool)
-    if isinstance(container, str):
-        return item in container  # raises
-    elements = list(container)
-    is_long = len(elements) > 4 and traced(item) is not None and not is_traced(elements)
-    if is_long and len(set(map(type, elements))) == 1 and scalars(elements):
-        return weak(np.any(as_tensor(np.array(elements)) == item), bool)
-    return _any_equal(elements, item)
-
-
-def in_(item: Any, container: Any) -> Any:
-    """``item in container``, in the order of the text."""
-    return contains(container, item)
-
-
-def _any_equal(elements: Any, item: Any, result: Any = False) -> Any:
-    for element in elements:
-        result = either(result, lambda element=element: equal(element, item))
-        if result is True:
-            break
-    return result
-
-
 # --- what calls back, and what writes -------------------------------------------------------------
 
 for _function in (
-    builtins.map, builtins.filter, builtins.min, builtins.max, builtins.sorted,
+    builtins.map, builtins.filter,
     functools.reduce, functools.cmp_to_key, itertools.accumulate, itertools.starmap,
     itertools.takewhile, itertools.dropwhile, itertools.filterfalse, itertools.groupby,
 ):  # fmt: skip
     ROWS[_function] = with_callbacks(ROWS.get(_function, _function))
+for _function in (builtins.min, builtins.max, builtins.sorted):
+    ROWS[_function] = with_callbacks(ROWS[_function], is_by_name=True)
 
 # What makes a list, dict, set or iterator: in a branch or loop body, one of its own.
 for _function in (

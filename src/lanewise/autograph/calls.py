@@ -48,7 +48,6 @@ from lanewise.trace.regions import (
     note_attribute,
 )
 from lanewise.trace.scratch import Scratch, is_traced, unwrapped
-from lanewise.trace.symbols import refuse_code
 from lanewise.trace.tensor import TABLE, Tensor, implement
 from lanewise.trace.trace import Stop, state
 
@@ -412,17 +411,7 @@ def _builtin(f: Any) -> Any:
     make = _methods_of(kind).get(f.__name__)
     if kind is np.ndarray and make is None:
         return _array_method(f, owner)
-    found = (followed(f) or guarded(f, owner)) if make is None else make(f)
-    return functools.partial(_of_text, found) if kind is str or kind is bytes else found
-
-
-def _of_text(f: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a method of a text, which takes none that data choose."""
-    for x in args:
-        for part in x if type(x) in (list, tuple) else (x,):
-            if type(part) is Tensor:
-                refuse_code(part)
-    return f(*args, **kwargs)
+    return (followed(f) or guarded(f, owner)) if make is None else make(f)
 
 
 def _methods_of(kind: type) -> dict[str, Callable[[Any], Any]]:
@@ -509,12 +498,15 @@ def _numpy_row(function: Any) -> Callable[..., Any]:
     return call
 
 
-def with_callbacks(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that converts the functions among its arguments, and in lists of these."""
+def with_callbacks(function: Callable[..., Any], is_by_name: bool = False) -> Callable[..., Any]:
+    """Return a function that converts the functions among its arguments, and in lists of these.
+
+    ``is_by_name`` says that those are given by name: others may be anything.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
         kwargs = {name: _callback(x) for name, x in kwargs.items()}
-        return function(*[_callback(x) for x in args], **kwargs)
+        return function(*(args if is_by_name else map(_callback, args)), **kwargs)
 
     return call
 

@@ -10,6 +10,7 @@ from lanewise.autograph.aliases import (
     arrays_in,
     settle,
 )
+from lanewise.autograph.describe import refuse_object, refuse_structure
 from lanewise.autograph.lists.grown import (
     Columns,
     Grown,
@@ -48,15 +49,12 @@ from lanewise.autograph.state import (
     join_kinds,
     kind_among,
     kind_of,
-    refuse_object,
-    refuse_structure,
     tensor_of,
     unflatten,
     value_of,
     values_of,
     widened,
 )
-from lanewise.autograph.symbols import guarded
 from lanewise.autograph.tables import as_lists
 from lanewise.ir.graph import Value
 from lanewise.ir.types import array_type, has_dim, symbols_in
@@ -75,9 +73,9 @@ from lanewise.trace.packed import (
 )
 from lanewise.trace.regions import Region, born, resumed
 from lanewise.trace.scratch import as_state
-from lanewise.trace.symbols import Symbol
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import Trace, require_trace, state
+from lanewise.trace.variants import Variant
 
 #: An array that is larger than before after so many turns has no bound; and numbers that are of
 #: more kinds then are taken for all of them.
@@ -242,14 +240,17 @@ class Variable:
                 continue
             value = region.input(array_type(kind.dtype, kind.shape))
             inputs.append(value)
-            leaves.append(guarded(Tensor(region, value, None, kind.weak)))
+            if kind.is_tag:
+                leaves.append(Variant(Tensor(region, value), kind.weak))
+                continue
+            leaves.append(tensor := Tensor(region, value, None, kind.weak))
             self._rooms[len(leaves) - 1] = region, value
             if kind.mixed is not None:
                 inputs.append(region.input(array_type(CODES.dtype, ())))
-                note_mixed(leaves[-1], kind.mixed, Tensor(region, inputs[-1]))
+                note_mixed(tensor, kind.mixed, Tensor(region, inputs[-1]))
             if type(leaf) in WEAK_DTYPES:
                 region.counters.add(value)
-            self.fresh.append((leaves[-1], value, leaf))
+            self.fresh.append((tensor, value, leaf))
         count = self.may_be_none + self.is_maybe
         flags = [region.input(array_type(FLAG.dtype, ())) for _ in range(count)]
         inputs += flags
@@ -478,8 +479,9 @@ class Variable:
                 continue
             found = kind_among(leaf)
             known = kind or kind_among(own)
-            is_text = {each and each.weak is Symbol for each in (known, found)}
-            if known is None or found is None or len(is_text) > 1:
+            if known is None or found is None or known.is_tag is not found.is_tag:
+                refuse_object(self.name, TURNS, own, leaf)
+            if found.is_tag and any(map(region.has_born, found.weak)):
                 refuse_object(self.name, TURNS, own, leaf)
             joined = widened(join_kinds(self.name, known, found, TURNS), (own, leaf))
             if joined != kind:

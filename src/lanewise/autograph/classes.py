@@ -20,14 +20,16 @@ from lanewise.ir.location import here
 from lanewise.trace.contents import Chosen
 from lanewise.trace.mixed import classes_of, is_mixed, is_one_of
 from lanewise.trace.scratch import Scratch
-from lanewise.trace.symbols import refuse_code
 from lanewise.trace.tensor import Tensor
+from lanewise.trace.variants import ON_VARIANTS, Variant
 
 
 @replaces(builtins.isinstance)
 def isinstance_(obj: Any, classes: Any) -> Any:
     """``isinstance``: of a traced value, that of the number or array that it stands for."""
     kind = type(obj)
+    if kind is Variant:
+        return ON_VARIANTS["asked"](obj, lambda x: isinstance_(x, classes))
     if may_be_missing(obj):
         flag, held = apart_from_none(obj)
         held = bare(held) if kind is Tensor else held
@@ -55,17 +57,21 @@ def _alternatives(classes: Any) -> Iterator[Any]:
 
 
 @replaces(builtins.hasattr)
-def hasattr_(obj: Any, name: str) -> bool:
+def hasattr_(obj: Any, name: str) -> Any:
     """``hasattr``: of a traced value, only what the number or array has that it stands for."""
+    if type(obj) is Variant:
+        return ON_VARIANTS["asked"](obj, lambda x: hasattr_(x, name))
     is_one = type(obj) is Tensor and not may_be_missing(obj) and not is_mixed(obj)
     return hasattr(obj, name) and (not is_one or hasattr(stand_in(obj), name))
 
 
 @replaces(builtins.getattr)
 def getattr_(obj: Any, name: str, *default: Any) -> Any:
-    """``getattr``: of a name that is known."""
-    if type(name) is Tensor:
-        refuse_code(name)
+    """``getattr``: of a name that is known, or that data choose."""
+    if type(name) is Variant:
+        return ON_VARIANTS["asked"](name, lambda own: getattr_(obj, own, *default))
+    if type(obj) is Variant and default:
+        return ON_VARIANTS["asked"](obj, lambda x: getattr_(x, name, *default))
     return getattr(obj, name, *default)
 
 
@@ -86,6 +92,8 @@ def type_(*args: Any, **kwargs: Any) -> Any:
 def class_of(obj: Any, plain: Callable[[Any], Any] | None = None) -> Any:
     """``obj.__class__``, or another function of plain objects that returns it."""
     kind = type(obj)
+    if kind is Variant:
+        return ON_VARIANTS["asked"](obj, lambda x: class_of(x, plain))
     if kind is TracedRange:
         return range
     if issubclass(kind, Chosen):

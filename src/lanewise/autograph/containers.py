@@ -7,6 +7,7 @@ put back and happen for those examples only that come there.
 from __future__ import annotations
 
 import collections
+import operator
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -15,17 +16,74 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.autograph.builtins import sorted_
-from lanewise.autograph.calls import METHODS, ROWS, fn
+from lanewise.autograph.builtins import bool_, sorted_
+from lanewise.autograph.calls import METHODS, ROWS, fn, replaces
 from lanewise.autograph.iterators import take_from_outside
-from lanewise.autograph.tables import in_range, list_index, look_up_or, pick, refuse
-from lanewise.autograph.values import choose, either, ensure, equal, traced, truth
-from lanewise.trace.contents import ON_CONTENTS
+from lanewise.autograph.sequences import TracedRange
+from lanewise.autograph.tables import Picked, in_range, list_index, look_up_or, pick, refuse
+from lanewise.autograph.values import choose, either, ensure, equal, scalars, traced, truth
+from lanewise.trace.contents import ON_CONTENTS, concerns
 from lanewise.trace.regions import all_born, born, is_watched, note_container
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.tensor import Tensor, as_tensor, weak
+from lanewise.trace.variants import ON_VARIANTS, Variant
 
 Method = Callable[..., Any]
+
+
+# --- membership -----------------------------------------------------------------------------------
+
+
+@replaces(operator.contains)
+def contains(container: Any, item: Any) -> Any:
+    """``item in container``."""
+    kind = type(container)
+    if kind is Variant:
+        return ON_VARIANTS["asked within"](container, item)
+    if kind is TracedRange:
+        return container.contains(item)
+    if concerns(container):
+        return ON_CONTENTS["contains"](container, item)
+    if kind is Picked:
+        container, kind = container.copy(), list
+    tensor = traced(container)
+    if tensor is not None:
+        return weak(np.any(tensor == item), bool)
+    if hasattr(kind, "__next__"):
+        take_from_outside(container)
+    found = getattr(kind, "__contains__", None)
+    if hasattr(found, "__code__"):
+        return bool_(fn(found)(container, item))
+    if not is_traced(item):
+        if kind in (list, tuple) and is_traced(container):
+            return _any_equal(container, item)
+        return item in container
+    if kind is range:
+        return TracedRange(container.start, container.stop, container.step).contains(item)
+    if isinstance(container, np.ndarray):
+        return weak(np.any(as_tensor(container) == item), bool)
+    if isinstance(container, str):
+        if type(item) is Variant:
+            return ON_VARIANTS["asked"](item, lambda x: x in container)
+        return item in container  # raises
+    elements = list(container)
+    is_long = len(elements) > 4 and traced(item) is not None and not is_traced(elements)
+    if is_long and len(set(map(type, elements))) == 1 and scalars(elements):
+        return weak(np.any(as_tensor(np.array(elements)) == item), bool)
+    return _any_equal(elements, item)
+
+
+def in_(item: Any, container: Any) -> Any:
+    """``item in container``, in the order of the text."""
+    return contains(container, item)
+
+
+def _any_equal(elements: Any, item: Any, result: Any = False) -> Any:
+    for element in elements:
+        result = either(result, lambda element=element: equal(element, item))
+        if result is True:
+            break
+    return result
 
 
 # --- in a region ----------------------------------------------------------------------------------
@@ -113,7 +171,7 @@ def _index(items: Any, method: Any, item: Any, *bounds: Any) -> Any:
 def _get(entries: Any, method: Any, key: Any, default: Any = None) -> Any:
     if not is_traced(key):
         return method(key, default)
-    if traced(key) is None and ON_CONTENTS["keyed"](entries, key):
+    if type(key) is not Variant and traced(key) is None and ON_CONTENTS["keyed"](entries, key):
         return fn(entries.get)(key, default)
     return look_up_or(entries, key, default)
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from lanewise.autograph.blocks import following
 from lanewise.autograph.branches import and_, branches, ifexp, not_, or_
-from lanewise.autograph.builtins import in_, size_of
+from lanewise.autograph.builtins import size_of
 from lanewise.autograph.calls import fn
 from lanewise.autograph.classes import class_of, isinstance_
+from lanewise.autograph.containers import in_
 from lanewise.autograph.displays import binary, entries, joined_anew, set_of, spread
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.for_loops import For

@@ -15,7 +15,7 @@ import numpy as np
 from lanewise.autograph.calls import replaces
 from lanewise.autograph.optional import apart_from_none, may_be_missing
 from lanewise.autograph.state import bare
-from lanewise.autograph.values import are_symbols, both, either, equal, negated
+from lanewise.autograph.values import both, either, negated
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.dims import differ
 from lanewise.ir.location import here
@@ -29,6 +29,7 @@ from lanewise.trace.regions import Watched, in_region, is_made_here, twins
 from lanewise.trace.tensor import Tensor, weak
 from lanewise.trace.trace import require_trace
 from lanewise.trace.tree import can_change
+from lanewise.trace.variants import ON_VARIANTS, Variant
 
 #: What operations of these kinds give is a new array in each example.
 _NEW = {Kind.SOURCE, Kind.ELEMENTWISE, Kind.ALONG, Kind.REDUCTION, Kind.CONTRACTION, Kind.MATRIX}
@@ -45,8 +46,10 @@ def is_(first: Any, second: Any) -> Any:
     """
     if first is second:
         return True
-    if are_symbols(first, second):
-        return equal(first, second)
+    if type(first) is Variant:
+        return ON_VARIANTS["is"](first, second)
+    if type(second) is Variant:
+        return ON_VARIANTS["is"](second, first)
     if may_be_missing(first) or may_be_missing(second):
         (one, x), (other, y) = apart_from_none(first), apart_from_none(second)
         x, y = [bare(held) if type(held) is Tensor else held for held in (x, y)]
@@ -81,7 +84,7 @@ def id_(obj: Any, /) -> int:
     ConcretizationError
         If the data decide which object it is.
     """
-    if may_be_missing(obj) or _is_chosen(obj):
+    if may_be_missing(obj) or type(obj) is Variant or _is_chosen(obj):
         raise ConcretizationError(
             f"id() of a value{at(here())}, while the data decide which object it is. Keep an index "
             "of what is chosen beside it, and compare these"

@@ -16,9 +16,9 @@ import numpy as np
 from lanewise.autograph.ahead import Ahead
 from lanewise.autograph.branches import stops, truth
 from lanewise.autograph.counted import MOST, Counted, counted, depends_on
+from lanewise.autograph.describe import describe
 from lanewise.autograph.for_loops import SHORT, For
 from lanewise.autograph.optional import asked
-from lanewise.autograph.state import describe
 from lanewise.autograph.turns import ATTEMPTS, Failure, Turns, titles
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from lanewise.autograph.aliases import as_left
+from lanewise.autograph.describe import refuse_object, refuse_structure
 from lanewise.autograph.lists.grown import alike, is_own, owned
 from lanewise.autograph.lists.held import held_alike
 from lanewise.autograph.optional import (
@@ -34,8 +35,6 @@ from lanewise.autograph.state import (
     join_kinds,
     kind_among,
     kind_of,
-    refuse_object,
-    refuse_structure,
     unflatten,
     values_of,
     widened,
@@ -49,9 +48,9 @@ from lanewise.trace.contents import chosen_by
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import Packed, packed, packing
 from lanewise.trace.regions import Region, born, resumed
-from lanewise.trace.symbols import Symbol
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import Trace, state
+from lanewise.trace.variants import Variant
 
 
 def give_up_plain_choice(lead: Value) -> None:
@@ -140,7 +139,7 @@ class Merge:
     def _optional(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
         flags, values = zip(*[apart_from_none(end) for end in ends], strict=True)
         flag = self.leaf(name, flags)
-        is_data = any([kind_among(value) is not None for value in values])
+        is_data = any([kind_of(value) is not None for value in values])
         value, joined = (
             self._array(name, values, is_new=True) if is_data else (self._tree(name, values), None)
         )
@@ -325,16 +324,19 @@ class Merge:
         is_new = is_new and type(first) is Tensor and bool(first.shape)
         is_one = all(is_same(leaf, first) for leaf in alive[1:])
         if is_one and not is_new and not self._is_inner(first):
-            return lambda results: first
+            is_made = any([region.has_born(first) for region in self.regions])
+            return lambda results: born(first) if is_made else first
         kinds = [kind for leaf in alive if (kind := kind_among(leaf)) is not None]
         if len(kinds) < len(alive):
             other = next((leaf for leaf in alive[1:] if not is_same(leaf, first)), first)
             refuse_object(name, BRANCHES, first, other)
         kind = kinds[0]
         for each, leaf in zip(kinds[1:], alive[1:], strict=True):
-            if (each.weak is Symbol) is not (kind.weak is Symbol):
+            if each.is_tag is not kind.is_tag:
                 refuse_object(name, BRANCHES, first, leaf)
             kind = join_kinds(name, kind, each, BRANCHES)
+        if kind.is_tag and any([r.has_born(x) for r in self.regions for x in kind.weak]):
+            refuse_object(name, BRANCHES, first, alive[-1])
         kind = widened(kind, alive)
         if must_be_alike and any(not each.is_like(kind) for each in kinds):
             give_up_plain_choice(self.lead)
@@ -358,6 +360,7 @@ class Merge:
     def _is_inner(self, leaf: Any) -> bool:
         """Whether a leaf was made in one of the branches, and means nothing outside of it."""
         leaf = leaf.place if type(leaf) is Picked else leaf
+        leaf = leaf._tag if type(leaf) is Variant else leaf
         return type(leaf) is Tensor and any(leaf._trace is region for region in self.regions)
 
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 import optree
 
+from lanewise.autograph.describe import describe
 from lanewise.autograph.state import (
     DONT_CARE,
     Absent,
     bare,
-    describe,
     is_optional,
-    kind_among,
     kind_of,
     tensor_of,
     value_of,
@@ -35,6 +35,7 @@ from lanewise.trace.contents import ON_CONTENTS, concerns
 from lanewise.trace.formatting import placeholder
 from lanewise.trace.tensor import STANDS_FOR, Tensor, lift, weak
 from lanewise.trace.trace import require_trace
+from lanewise.trace.variants import ON_VARIANTS, Variant, can_be_chosen
 
 
 class OptionalValue:
@@ -193,7 +194,7 @@ def _as_value(x: Tensor) -> OptionalValue:
 
 def optional(value: Any, flag: Tensor) -> Any:
     """Return a value that is None except for the examples of `flag`."""
-    kind = kind_among(value)
+    kind = kind_of(value)
     if kind is None:
         return OptionalValue(value, flag)
     result = bare(value) if type(value) is Tensor else tensor_of(value_of(value, kind), kind)
@@ -221,7 +222,13 @@ def may_be_none(ends: Sequence[Any]) -> bool:
 
 
 def _can_be_optional(value: Any) -> bool:
-    return kind_among(value) is not None or _is_container(value)
+    kind = kind_of(value)
+    return _is_container(value) if kind is None else not kind.is_tag
+
+
+def _can_be_one(value: Any) -> bool:
+    """Whether a value is, or can be, one of several objects of which None is another."""
+    return type(value) is Variant or (kind_of(value) is None and can_be_chosen(value))
 
 
 def _is_container(value: Any) -> bool:
@@ -254,6 +261,8 @@ def alike_but_for_none(ends: Sequence[Any]) -> Sequence[Any]:
         return ends
     if may_be_none(known):
         return _optional_ends(ends)
+    if any([x is None for x in known]) and all([x is None or _can_be_one(x) for x in known]):
+        return [ON_VARIANTS["of"](None) if end is None else end for end in ends]
     kind = type(known[0])
     if not _is_container(known[0]) or any([type(end) is not kind for end in known]):
         return ends
@@ -283,6 +292,14 @@ def _optional_ends(ends: Sequence[Any]) -> Sequence[Any]:
 
 def asked(x: Any) -> Tensor | None:
     """Return the tensor that a test of x asks for; None of plain data."""
+    if type(x) is Variant:
+        return ON_VARIANTS["truth"](x)
     if concerns(x):
         return ON_CONTENTS["truth"](x)
-    return x._flag if type(x) is OptionalValue and x._value else traced(x)
+    if type(x) is OptionalValue and x._value:
+        return x._flag
+    tensor = traced(x)
+    is_asked = tensor is None and type(getattr(type(x), "__bool__", None)) is FunctionType
+    if is_asked and ON_VARIANTS["is_users"](type(x)):
+        tensor = traced(ON_VARIANTS["called"](type(x).__bool__, x))
+    return tensor

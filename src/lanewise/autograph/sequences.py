@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lanewise.autograph.state import STANDING
+from lanewise.autograph.describe import STANDING
 from lanewise.autograph.tables import Picked, Table, in_range, list_index
 from lanewise.autograph.values import choose, ensure, traced, truth
 from lanewise.errors import ConcretizationError, UnsupportedError, at
@@ -30,7 +30,6 @@ from lanewise.trace.regions import Region, note_attribute
 from lanewise.trace.scratch import is_around
 from lanewise.trace.sizes import dim_of, number_of
 from lanewise.trace.slots import ContainerSlot
-from lanewise.trace.symbols import refuse_code
 from lanewise.trace.tensor import Tensor, as_tensor, read, weak
 from lanewise.trace.tensor_array import TensorArray
 from lanewise.trace.trace import Trace, require_trace, state
@@ -211,8 +210,6 @@ class Rows(Items):
 
     def __init__(self, array: Any) -> None:
         shape = array.shape
-        if type(array) is Tensor and not shape:
-            refuse_code(array)
         if not shape:
             raise TypeError("iteration over a 0-d array")
         if type(array) is Tensor:

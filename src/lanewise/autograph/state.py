@@ -8,18 +8,16 @@ that says for which examples it is: to use it for another example is the error t
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Container, Generator, Iterable, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from enum import Enum
+from types import FunctionType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from lanewise.autograph.jumps import RETURN_VALUE
-from lanewise.autograph.symbols import guarded, is_symbol
 from lanewise.autograph.templates import Templates
-from lanewise.errors import ControlFlowError, at
+from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.dims import Shape
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
@@ -27,14 +25,19 @@ from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.ops.boxes import BOXES, box
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
-from lanewise.trace.contents import Contents, Entries, entries_of, is_keyed
-from lanewise.trace.lending import Unknown
 from lanewise.trace.mixed import CODE, Class, code_among, union
 from lanewise.trace.packed import Packed
 from lanewise.trace.regions import Region, set_guard
-from lanewise.trace.symbols import SYMBOLS, Symbol, code_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, lift
 from lanewise.trace.trace import require_trace
+from lanewise.trace.variants import (
+    TAG,
+    Alternatives,
+    Variant,
+    alternatives_of,
+    can_be_chosen,
+    tag_of,
+)
 from lanewise.trace.weak import give_way, small_enough
 
 # --- variables without a value --------------------------------------------------------------------
@@ -152,13 +155,11 @@ def bare(x: Tensor) -> Tensor:
     """Return a tensor without what guards it."""
     tensor = Tensor(x._trace, x._value, None, x._weak)
     tensor._mixed = x._mixed
-    return guarded(tensor)
+    return tensor
 
 
 def present(leaf: Any) -> Value:
     """Return the value of a leaf, for whoever does not mind that it may be None."""
-    if type(leaf) is Tensor and leaf._weak is Symbol:
-        return lift(Tensor(leaf._trace, leaf._value))
     if not is_optional(leaf):
         return lift(leaf)
     if leaf._guard.beneath is not None:
@@ -222,12 +223,13 @@ def unbound(name: str, free: bool = False) -> NameError:
 class Kind(NamedTuple):
     """What a leaf that is data is: dtype, shape, and the Python number that it stands for.
 
-    ``mixed`` are the classes that it has in some example, if these differ.
+    In place of that ``weak`` has the objects of which it is one, if it is a tag. ``mixed`` are the
+    classes that it has in some example, if these differ.
     """
 
     dtype: np.dtype
     shape: Shape
-    weak: type | None
+    weak: Any
     mixed: tuple[Class, ...] | None = None
 
     @property
@@ -235,13 +237,18 @@ class Kind(NamedTuple):
         """The classes that it has in some example."""
         return self.mixed or (Class(self.dtype, self.weak),)
 
+    @property
+    def is_tag(self) -> bool:
+        """Whether it says which of several objects an example has."""
+        return type(self.weak) is Alternatives
+
     def is_like(self, other: Kind) -> bool:
-        """Whether two kinds are one, but for the classes of examples."""
-        return self[:3] == other[:3]
+        """Whether two kinds are one, but for the classes of examples, and for the objects."""
+        return self[:3] == other[:3] or (self.is_tag and other.is_tag)
 
     def __str__(self) -> str:
-        if self.weak is Symbol:
-            return "a text or a member of an enumeration"
+        if self.is_tag:
+            return str(self.weak)
         if self.weak is not None:
             return f"a Python {self.weak.__name__}"
         return f"{self.dtype}{list(self.shape) if self.shape else ''}"
@@ -257,14 +264,19 @@ def kind_of(leaf: Any) -> Kind | None:
         return Kind(leaf.dtype, leaf.shape, leaf._weak, leaf._mixed and leaf._mixed.classes)
     if type(leaf) in WEAK_DTYPES:
         return Kind(WEAK_DTYPES[type(leaf)], (), type(leaf))
+    if type(leaf) is Variant:
+        return Kind(TAG, (), leaf._among)
     if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in NUMERIC_KINDS:
         return Kind(leaf.dtype, leaf.shape, None)
     return None
 
 
 def kind_among(leaf: Any) -> Kind | None:
-    """Return what a leaf is where it is one of several, as the data decide: texts become data."""
-    return Kind(SYMBOLS, (), Symbol) if is_symbol(leaf) else kind_of(leaf)
+    """Return what a leaf is where it is one of several, as the data decide: a tag, of objects."""
+    kind = kind_of(leaf)
+    if kind is None and can_be_chosen(leaf):
+        return Kind(TAG, (), alternatives_of([leaf]))
+    return kind
 
 
 #: How often values of two kinds were joined until now, so that the data decide which it was.
@@ -283,8 +295,10 @@ def join_kinds(name: str, first: Kind, second: Kind, sides: tuple[str, str]) -> 
         return first
     if first.shape != second.shape:
         refuse(name, sides, str(first), str(second), SAME_SHAPE)
-    if Symbol in (first.weak, second.weak):
-        refuse(name, sides, str(first), str(second), SAME_OBJECT)
+    if first.is_tag or second.is_tag:
+        if not (first.is_tag and second.is_tag):
+            refuse(name, sides, str(first), str(second), SAME_OBJECT)
+        return first._replace(weak=first.weak | second.weak)
     mixed = union(first.classes, second.classes)
     if first.is_like(second):
         return first._replace(mixed=mixed)
@@ -311,6 +325,8 @@ def holding(*parts: Any) -> np.dtype:
 
 def union_of(first: Kind, second: Kind) -> Kind:
     """Return what numbers are that are one of two kinds, of one shape, and keep their values."""
+    if first.is_tag:
+        return first._replace(weak=first.weak | second.weak)
     if first.is_like(second) and first.classes == second.classes:
         return first
     dtype = holding(first.dtype, second.dtype)
@@ -354,8 +370,8 @@ def value_of(leaf: Any, kind: Kind, reads: Callable[[Any], Value] = lift) -> Val
         return value
     if type(leaf) in WEAK_DTYPES:
         return trace.scalar(leaf, kind.dtype)
-    if kind.weak is Symbol:
-        return present(leaf) if type(leaf) is Tensor else trace.scalar(code_of(leaf), SYMBOLS)
+    if kind.is_tag:
+        return lift(leaf._tag) if type(leaf) is Variant else trace.scalar(tag_of(leaf), TAG)
     seen = trace.seen.get(id(leaf)) if isinstance(trace, Region) else None
     value = reads(leaf) if seen is None else seen[1]
     if value.type.dtype == kind.dtype:
@@ -380,9 +396,21 @@ def values_of(leaf: Any, kind: Kind) -> list[Value]:
     return [value] if kind.mixed is None else [value, code_among(leaf, kind.mixed)]
 
 
-def tensor_of(value: Value, kind: Kind) -> Tensor:
-    """Return the tensor of a value of the current trace that is of a kind."""
-    return guarded(Tensor(require_trace("a variable"), value, None, kind.weak))
+def variant_of(tag: Any, kind: Kind) -> Variant:
+    """Return the one of several objects that a tag says."""
+    if tag.shape:
+        raise UnsupportedError(
+            f"a list of objects or texts is used{at(here())} as an array, while the data decide "
+            "which these are. Go through it by a loop, or keep numbers in their place"
+        )
+    return Variant(tag, kind.weak)
+
+
+def tensor_of(value: Value, kind: Kind) -> Any:
+    """Return the tensor of a value of the current trace that is of a kind; of tags, the variant."""
+    if kind.is_tag:
+        return Variant(Tensor(require_trace("a variable"), value), kind.weak)
+    return Tensor(require_trace("a variable"), value, None, kind.weak)
 
 
 def is_same(first: Any, second: Any) -> bool:
@@ -395,7 +423,7 @@ def is_same(first: Any, second: Any) -> bool:
         return False
     if type(first) in WEAK_DTYPES:
         return first == second and repr(first) == repr(second)  # 0.0 is not -0.0
-    if kind_of(first) is not None:
+    if kind_of(first) is not None or _is_users(type(first)):
         return False
     try:
         return bool(first == second)
@@ -403,99 +431,9 @@ def is_same(first: Any, second: Any) -> bool:
         return False  # objects that cannot be compared are not the same
 
 
-#: Of how many elements a message says what they are.
-_FEW = 3
-#: What to call objects of Lanewise's own that stand for a user's, by their classes.
-STANDING: dict[type, str] = {
-    Contents: "as many as the data say",
-    type(DONT_CARE): "not known",
-}
-
-
-def describe(value: Any) -> str:
-    """Return what to call the value of a variable in a message."""
-    value = value.origin if isinstance(value, Packed) else value
-    kind = kind_of(value)
-    if kind is not None:
-        return f"{kind} or None" if is_optional(value) else str(kind)
-    if value is None or isinstance(value, str):
-        return repr(value)
-    if type(value) in STANDING:
-        return STANDING[type(value)]
-    if type(value) is Entries or is_keyed(value):
-        entries = value if type(value) is Entries else entries_of(value)
-        values = f" and values ({_parts(entries.values)})" if entries.values else ""
-        what = "one" if entries is value else f"a {type(value).__name__}"
-        return f"{what} with keys that are data ({_parts(entries.keys)}){values}"
-    if isinstance(value, (list, tuple, dict, set, deque)):
-        if Contents in map(type, value):
-            return f"a {type(value).__name__} whose length is data"
-        holding = f" ({_parts(value)})" if 0 < len(value) <= _FEW else ""
-        return f"a {type(value).__name__} of {len(value)}{holding}"
-    if isinstance(value, Enum):
-        return str(value) if not isinstance(value, int) else repr(value)
-    if isinstance(value, Undefined):
-        return "not defined"
-    return f"of type {type(value).__name__}"
-
-
-def _parts(values: Collection[Any]) -> str:
-    return ", ".join(map(describe, values)) if len(values) <= _FEW else f"{len(values)} of them"
-
-
-def refuse_structure(name: str, sides: tuple[str, str], first: Any, second: Any) -> NoReturn:
-    """Raise `ControlFlowError` for a variable that differs in structure."""
-    _refuse_unknown(first, second)
-    must = SAME_STRUCTURE
-    if isinstance(first, Packed) and isinstance(second, Packed):
-        must = "its dtype must be the same, as no bound of its size is known"
-    if isinstance(first, list) and isinstance(second, list):
-        must += " (instead of a list that grows with the data use lw.TensorArray, or an array with "
-        must += "the number of its entries in use)"
-    if isinstance(first, deque) and isinstance(second, deque):
-        must += " (instead of a deque that grows with the data use a list: append and pop(0))"
-    what = describe(first)
-    if what == describe(second):
-        place, first, second = _first_difference(first, second)
-        name = f"{name} is {what}, of which {place}" if place else name
-    refuse(name, sides, describe(first), _other(first, second), must)
-
-
-def _first_difference(first: Any, second: Any) -> tuple[str, Any, Any]:
-    """Return where two trees first differ in structure, as ``['x'][0]``, and what is there."""
-    own, others = tree.children_of(first) or {}, tree.children_of(second) or {}
-    if type(first) is type(second) and own.keys() == others.keys():
-        for key, each in own.items():
-            if flatten(each)[1] != flatten(others[key])[1]:
-                step = f"[{key!r}]" if isinstance(first, (list, tuple, dict, deque)) else f".{key}"
-                place, *both = _first_difference(each, others[key])
-                return step + place, *both
-    return "", first, second
-
-
-def _other(first: Any, second: Any) -> str:
-    """Return what to call a value in a message that says what another one is."""
-    what = describe(second)
-    if what != describe(first) or kind_of(first) is not None:
-        return what
-    return f"another {what.removeprefix('of type ').removeprefix('a ').removeprefix('an ')}"
-
-
-def refuse_object(name: str, sides: tuple[str, str], first: Any, second: Any) -> NoReturn:
-    """Raise `ControlFlowError` for a variable that holds something else than arrays."""
-    _refuse_unknown(first, second)
-    must = SAME_OBJECT
-    has_attributes = hasattr(first, "__dict__") or hasattr(type(first), "__slots__")
-    is_plain = type(first) is type(second) and has_attributes and type(first) not in STANDING
-    if is_plain and kind_of(first) is None and not isinstance(first, (type, Enum)):
-        must += ". Change the attributes of one object there, or make the class a dataclass"
-    refuse(name, sides, describe(first), _other(first, second), must)
-
-
-def _refuse_unknown(*values: Any) -> None:
-    for leaf in tree.flatten(values)[0]:
-        if type(leaf) is Unknown:
-            leaf.refuse()
+def _is_users(kind: type) -> bool:
+    """Whether a class is a user's, whose objects may be equal but not the same."""
+    return isinstance(kind.__eq__, FunctionType)
 
 
 def called(name: str) -> str:

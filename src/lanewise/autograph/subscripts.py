@@ -17,7 +17,6 @@ import numpy as np
 from lanewise.autograph.calls import ROWS, fn, follow_operators, replaces
 from lanewise.autograph.foreign import guarded, refuse_writing
 from lanewise.autograph.sequences import TracedRange
-from lanewise.autograph.symbols import is_symbol
 from lanewise.autograph.tables import Picked, look_up, pick, put, put_entry
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
@@ -38,10 +37,11 @@ from lanewise.trace.regions import (
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.tensor import STANDS_FOR, Tensor, as_tensor
 from lanewise.trace.trace import state
+from lanewise.trace.variants import ON_VARIANTS, Variant
 
 _PLAIN_KEYS = frozenset((int, str, float, bool, type(None), np.int64))
 _PLAIN = frozenset((list, tuple, dict, str, bytes, range, np.ndarray))
-_SELF_KNOWING = frozenset((Tensor, Scratch, TracedRange, Picked))
+_SELF_KNOWING = frozenset((Tensor, Scratch, TracedRange, Picked, Variant))
 
 
 def getitem(a: Any, k: Any) -> Any:
@@ -63,9 +63,11 @@ def getitem(a: Any, k: Any) -> Any:
     if not is_traced(k) and type(k) is not TracedRange:
         found = _default_of(a, k) if isinstance(a, defaultdict) and k not in a else a[k]
         return born(found) if type(found) is list and type(k) is slice else found
+    if type(k) is Variant:
+        return ON_VARIANTS["entry"](k, a)
     if isinstance(a, np.ndarray):
         return as_tensor(a)[k]
-    if isinstance(a, (list, tuple)) and traced(k) is not None:
+    if isinstance(a, (list, tuple, str, bytes)) and traced(k) is not None:
         return pick(a, k)
     if isinstance(a, dict):
         if traced(k) is not None and not hasattr(kind, "__missing__"):
@@ -105,8 +107,9 @@ def _refuse_key(a: Any, k: Any) -> NoReturn:
         )
     if isinstance(a, (str, bytes)):
         raise UnsupportedError(
-            f"a {kind} is indexed by a traced value{at(here())}: there is no traced text. Use an "
-            "array of the characters' codes, np.frombuffer(text.encode(), np.uint8)"
+            f"a {kind} is sliced at a place that is traced{at(here())}: how long it is would "
+            "depend on the data. Use an array of the characters' codes, "
+            "np.frombuffer(text.encode(), np.uint8)"
         )
     if isinstance(a, (list, tuple)):
         raise UnsupportedError(
@@ -126,7 +129,7 @@ def setitem(a: Any, k: Any, v: Any) -> None:
             return
         k = ON_CONTENTS["index"](k) if holds(k) else k
         v = ON_CONTENTS["index"](v) if holds(v) and isinstance(a, (Tensor, np.ndarray)) else v
-    if kind is Tensor or state.trace is None or issubclass(kind, Scratch):
+    if kind is Tensor or kind is Variant or state.trace is None or issubclass(kind, Scratch):
         a[k] = v
     elif kind is list or kind is dict:
         if type(k) not in _PLAIN_KEYS and is_traced(k):
@@ -183,7 +186,10 @@ def _set_traced(a: Any, k: Any, v: Any) -> None:
     if type(a) is list and type(k) is slice and is_made_here(a):
         ON_CONTENTS["set_part"](a, k, v)
         return
-    if type(a) is dict and is_symbol(k):
+    if type(k) is Variant and type(a) is not dict:
+        ON_VARIANTS["put"](k, a, v)
+        return
+    if type(k) is Variant and (all([x in a for x in k._among]) or not ON_CONTENTS["keyed"](a, k)):
         put_entry(a, k, v)
         return
     if isinstance(a, dict) and ON_CONTENTS["keyed"](a, k):
@@ -248,7 +254,7 @@ def changing(x: Any, by: Any, symbol: str | None = None) -> Any:
 
 def setattr(o: Any, name: str, v: Any) -> None:
     """``o.name = v``."""
-    if state.trace is not None:
+    if state.trace is not None and type(o) is not Variant:
         found = inspect.getattr_static(type(o), name, None)
         if type(found) is property and found.fset is not None:
             fn(found.fset)(o, v)
@@ -268,7 +274,7 @@ def setattr(o: Any, name: str, v: Any) -> None:
 
 def delattr(o: Any, name: str) -> None:
     """``del o.name``."""
-    if is_watched():
+    if is_watched() and type(o) is not Variant:
         note_attribute(o, name)
     builtins.delattr(o, name)
 

@@ -13,25 +13,24 @@ from typing import Any, NoReturn
 import numpy as np
 
 from lanewise.autograph.aliases import as_left, one_of, settle
+from lanewise.autograph.describe import STANDING
 from lanewise.autograph.optional import apart_from_none, may_be_none, optional
 from lanewise.autograph.state import (
     DONT_CARE,
-    STANDING,
     Kind,
     bare,
     is_optional,
+    is_same,
     join_kinds,
     kind_among,
     kind_of,
     value_of,
 )
-from lanewise.autograph.symbols import guarded, is_symbol
 from lanewise.autograph.values import (
     choose,
     compare,
     either,
     ensure,
-    equal,
     negated,
     rebuilt,
     require,
@@ -44,9 +43,9 @@ from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, holds
 from lanewise.trace.mixed import Class, as_integer, code_among, note_mixed
 from lanewise.trace.regions import Region, born, note_container, note_twins, twins
-from lanewise.trace.symbols import CODED, Symbol
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
 from lanewise.trace.trace import Trace, require_trace, state
+from lanewise.trace.variants import ON_VARIANTS, TAG, Variant, can_be_chosen, tag_of
 
 _ITEMS = ("in one place", "in another")
 
@@ -70,7 +69,7 @@ def list_index(index: Any, what: str = "list") -> Tensor:
 class Table:
     """Items side by side, to be picked by an index that is data."""
 
-    __slots__ = ("_array", "_classes", "_codes", "_flags", "_items", "_parts", "_weak")
+    __slots__ = ("_array", "_classes", "_codes", "_flags", "_items", "_kind", "_parts", "_weak")
 
     def __init__(self, items: Sequence[Any], what: str = "a list") -> None:
         items = [settle(item) for item in items]
@@ -78,14 +77,19 @@ class Table:
         self._items = items
         self._array: Any = None
         self._parts: list[Table] | None = None
-        self._weak: type | None = None
+        self._weak: Any = None
+        #: Of what kind each is, if they are data or one of several objects.
+        self._kind: Kind | None = None
         #: Which of the items are not None, if some may be.
         self._flags: Any = None
         #: The classes of the items and which each has, if they differ (`lanewise.trace.mixed`).
         self._classes: tuple[Class, ...] | None = None
         self._codes: Any = None
-        of = kind_among if all(map(is_symbol, items)) and not _are_equal(items) else kind_of
-        kinds = [of(x if traced(x) is None else traced(x)) for x in items]
+        kinds = [kind_of(_held(x)) for x in items]
+        if None in kinds and not all([is_same(x, first) for x in items[1:]]):
+            kinds = [
+                kind_among(x) if type(x) is Variant or can_be_chosen(x) else None for x in items
+            ]
         if may_be_none(items):
             flags, values = zip(*map(apart_from_none, items), strict=True)
             some = next(value for value in values if value is not DONT_CARE)
@@ -93,7 +97,7 @@ class Table:
             self._flags, self._parts = Table(flags, what), [Table(held, what)]
         elif None not in kinds:
             self._stack(items, kinds)  # type: ignore[arg-type]
-        elif all(x is first for x in items) or _all_equal_texts(items):
+        elif all([is_same(x, first) for x in items]):
             return
         elif all(isinstance(x, tuple) and type(x) is type(first) for x in items):
             if len({len(x) for x in items}) > 1:
@@ -112,11 +116,14 @@ class Table:
         for each in kinds[1:]:
             if each != kind:
                 kind = join_kinds("a list indexed by a traced value", kind, each, _ITEMS)
-        self._weak, self._classes = kind.weak, kind.mixed
+        self._kind, self._weak, self._classes = kind, kind.weak, kind.mixed
         if kind.mixed is not None:
             codes = [code_among(x, kind.mixed) for x in map(_held, items)]
             trace = require_trace("a list")
             self._codes = np.stack([Tensor(trace, code) for code in codes])
+        if kind.is_tag and not any([type(x) is Variant for x in items]):
+            self._array = plain_table(list(map(tag_of, items)), TAG)
+            return
         if kind.weak is not None and all(type(x) in WEAK_DTYPES for x in items):
             self._array = plain_table(items, kind.dtype)
             return
@@ -126,8 +133,6 @@ class Table:
     @property
     def column(self) -> Any:
         """The items as an array, if they are numbers or arrays."""
-        if self._weak is Symbol:
-            raise CODED.refusal()
         if self._flags is not None:
             if any([item is None for item in self._items]):
                 raise TypeError(f"None is used where a number is needed{at(here())}")
@@ -160,9 +165,9 @@ class Table:
             return [self._with_class(found[i], order[i]) for i in range(len(self._items))]
         return [self.at(order[i]) for i in range(len(self._items))]
 
-    def _with_class(self, found: Tensor, index: Any) -> Tensor:
-        if self._weak is Symbol:
-            return guarded(Tensor(found._trace, found._value, None, Symbol))
+    def _with_class(self, found: Tensor, index: Any) -> Any:
+        if self._kind is not None and self._kind.is_tag:
+            return Variant(found, self._kind.weak)
         result = found if self._weak is None else weak(found, self._weak)
         if self._classes is None:
             return result
@@ -172,16 +177,6 @@ class Table:
 def _held(x: Any) -> Any:
     tensor = traced(x)
     return x if tensor is None else tensor
-
-
-def _are_equal(items: Sequence[Any]) -> bool:
-    """Whether texts, or members of an enumeration, are one."""
-    first = items[0]
-    return all([x is first or (type(x) is type(first) is str and x == first) for x in items])
-
-
-def _all_equal_texts(items: Sequence[Any]) -> bool:
-    return all(isinstance(x, (str, bytes, type(None))) and x == items[0] for x in items)
 
 
 def plain_table(items: Sequence[Any], dtype: np.dtype) -> np.ndarray:
@@ -201,11 +196,12 @@ def _interned(data: bytes, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarra
 
 
 def pick(items: Sequence[Any], index: Any) -> Any:
-    """Return ``items[index]`` of a list or tuple at an index that is data."""
-    what = "a list" if isinstance(items, list) else "a tuple"
-    index = list_index(index, type(items).__name__)
+    """Return ``items[index]`` of a list, tuple or text at an index that is data."""
+    kind = {str: "string", bytes: "byte"}.get(type(items), type(items).__name__)
+    what = f"a {kind}"
+    index = list_index(index, kind)
     if not items:
-        raise IndexError(f"{type(items).__name__} index out of range")
+        raise IndexError(f"{kind} index out of range")
     return _of_owner(Table(items, what).at(index), items)
 
 
@@ -229,6 +225,8 @@ def look_up(mapping: Mapping[Any, Any], key: Any) -> Any:
 
 def look_up_or(mapping: Mapping[Any, Any], key: Any, default: Any = None) -> Any:
     """Return ``mapping.get(key, default)`` for a key that is data."""
+    if type(key) is Variant:
+        return ON_VARIANTS["get"](key, mapping, default)
     if not mapping:
         return default
     value, found = _entry(mapping, key)
@@ -245,29 +243,27 @@ def _entry(mapping: Mapping[Any, Any], key: Any) -> tuple[Any, Tensor]:
         others = {own: entry for own, entry in mapping.items() if own is not None}
         value, found = _entry(others, bare(held))
         return choose(flag, value, mapping[None], "a dict"), np.logical_or(found, negated(flag))
-    if tensor is not None and is_symbol(tensor):
-        keys = [own for own in mapping if is_symbol(own)]
-        same = np.stack([as_tensor(equal(own, tensor)) for own in keys]) if keys else None
-    else:
-        keys = [own for own in mapping if type(own) in WEAK_DTYPES or isinstance(own, np.number)]
-        same = as_tensor(np.array(keys)) == tensor if keys else None
-    if tensor is None or tensor.ndim or same is None:
-        what = "texts" if tensor is not None and is_symbol(tensor) else "numbers"
-        refuse("a dict", f"but has no {what} among its keys. Use if and elif")
+    keys = [own for own in mapping if type(own) in WEAK_DTYPES or isinstance(own, np.number)]
+    if tensor is None or tensor.ndim or not keys:
+        refuse("a dict", "but has no numbers among its keys. Use if and elif")
+    same = as_tensor(np.array(keys)) == tensor
     entry = Table([mapping[own] for own in keys], "a dict").at(np.argmax(same))
     return entry, np.any(same)
 
 
-def put_entry(mapping: dict[Any, Any], key: Any, value: Any) -> None:
-    """Carry out ``mapping[key] = value`` for a text that data choose; there must be an entry."""
-    flags = [(own, equal(own, key)) for own in mapping if is_symbol(own)]
-    if not flags:
+def put_entry(mapping: dict[Any, Any], key: Variant, value: Any) -> None:
+    """Carry out ``mapping[key] = value`` for a key that data choose; there must be an entry."""
+    known = {tag: own for tag, own in key._among.by_tag.items() if own in mapping}
+    if not known:
         refuse("a dict", "but has no such keys. Begin with an entry for each")
-    is_there = reduce(lambda found, row: either(found, lambda: row[1]), flags, False)
-    require(is_there, CutOffError(f"a dict gets an entry for a text that data choose{at(here())}"))
+    flags = [(own, weak(np.equal(key._tag, tag), bool)) for tag, own in known.items()]
+    if len(known) < len(key._among):
+        is_there = reduce(lambda found, row: either(found, lambda: row[1]), flags, False)
+        problem = CutOffError(f"a dict gets an entry for a key that data choose{at(here())}")
+        require(is_there, problem)
     note_container(mapping)
     for own, is_it in flags:
-        mapping[own] = _one_of(is_it, value, mapping[own])
+        mapping[own] = one_or_other(is_it, value, mapping[own], "an entry of a dict")
 
 
 def in_range(index: Any, length: Any, message: str) -> Any:
@@ -292,18 +288,20 @@ def put(items: list[Any], index: Any, value: Any) -> None:
     message = "list assignment index out of range"
     _require_range(index, len(items), message)
     index = in_range(index, len(items), message)
-    new = [_one_of(index == i, value, old) for i, old in enumerate(items)]
+    new = [
+        one_or_other(index == i, value, old, "an element of a list") for i, old in enumerate(items)
+    ]
     note_container(items)
     items[:] = new
 
 
-def _one_of(is_new: Any, new: Any, old: Any) -> Any:
-    """Return one of two elements of a list, of which either may be None."""
+def one_or_other(is_new: Any, new: Any, old: Any, name: str) -> Any:
+    """Return one of two values, of which either may be None."""
     if not may_be_none([new, old]):
-        return choose(is_new, new, old, "an element of a list")
+        return choose(is_new, new, old, name)
     flags, values = zip(apart_from_none(new), apart_from_none(old), strict=True)
     held = [bare(x) if is_optional(x) else x for x in values if x is not DONT_CARE]
-    value = held[0] if len(held) == 1 else choose(is_new, *held, "an element of a list")
+    value = held[0] if len(held) == 1 else choose(is_new, *held, name)
     return optional(value, choose(is_new, *flags))
 
 

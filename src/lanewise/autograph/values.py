@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.aliases import one_of, settle
-from lanewise.autograph.state import Absent, join_kinds, kind_among, kind_of, value_of, widened
-from lanewise.autograph.symbols import guarded, is_code, is_symbol
+from lanewise.autograph.state import is_same, join_kinds, kind_among, kind_of, value_of, widened
+from lanewise.autograph.state import tensor_of as of_kind
 from lanewise.autograph.templates import Templates
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
@@ -26,10 +26,10 @@ from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, is_keyed
 from lanewise.trace.mixed import code_among, note_mixed
 from lanewise.trace.regions import born, note_twin_of
 from lanewise.trace.scratch import Scratch, is_traced
-from lanewise.trace.symbols import CODED, Coded
 from lanewise.trace.table.checks import checked, of_truth
-from lanewise.trace.tensor import WEAK_DTYPES, Tensor, read, tensor_of, weak
+from lanewise.trace.tensor import Tensor, read, tensor_of, weak
 from lanewise.trace.trace import require_trace
+from lanewise.trace.variants import ON_VARIANTS, Variant, can_be_chosen
 
 
 def traced(x: Any) -> Tensor | None:
@@ -125,8 +125,8 @@ def equal(first: Any, second: Any) -> Any:
     """Return ``first is second or first == second``, which is how containers compare."""
     if first is second:
         return True
-    if are_symbols(first, second):
-        return _equal_symbols(first, second)
+    if Variant in (type(first), type(second)):
+        return truth(_of_variants("==", first, second))
     if _are_sequences(first, second):
         return len(first) == len(second) and _all_equal(zip(first, second, strict=True))
     if _are_dicts(first, second):
@@ -135,35 +135,19 @@ def equal(first: Any, second: Any) -> Any:
     return truth(first == second)
 
 
-def are_symbols(first: Any, second: Any) -> bool:
-    """Whether one of two values is a text, or member of an enumeration, that the data choose."""
-    return is_code(first) or is_code(second)
+#: A comparison, seen from its other side.
+_MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def _equal_symbols(first: Any, second: Any) -> Any:
-    tensors = [x for x in (first, second) if type(x) is Tensor]
-    flags = [x._guard.flag for x in tensors if type(x._guard) is Absent]
-    if not (is_symbol(first) and is_symbol(second)):
-        if flags and (first is None or second is None):
-            return negated(flags[0])
-        other = second if is_code(first) else first
-        if other is None or traced(other) is not None or type(other) in _UNLIKE:
-            return False
-        raise CODED.refusal()  # which may have its own notion of what it equals
-    trace = require_trace("a comparison")
-    codes = [Tensor(trace, value_of(x, kind_among(x))) for x in (first, second)]
-    result = weak(np.equal(*codes), bool)
-    for flag in flags[:1]:
-        result = both(flag, lambda result=result: result)
-    for flag in flags[1:]:  # both are None, or neither
-        both_none = both(negated(flags[0]), lambda flag=flag: negated(flag))
-        result = either(both_none, lambda flag=flag, result=result: both(flag, lambda: result))
-    return result
+def _of_variants(symbol: str, first: Any, second: Any) -> Any:
+    """Compare two values, one of which is one of several objects."""
+    if type(first) is not Variant:
+        first, second, symbol = second, first, _MIRRORED[symbol]
+    return ON_VARIANTS[symbol](first, second)
 
 
-Coded.equal = staticmethod(equal)
-#: Classes of what equals no text, and no member of an enumeration.
-_UNLIKE = frozenset((*WEAK_DTYPES, str, bytes, tuple, list, dict, set, frozenset))
+def _can_be(x: Any) -> bool:
+    return type(x) is Variant or can_be_chosen(x)
 
 
 def _all_equal(pairs: Iterable[tuple[Any, Any]]) -> Any:
@@ -205,11 +189,9 @@ def compare(symbol: str, first: Any, second: Any) -> Any:
     if is_keyed(first) or is_keyed(second):
         return ON_CONTENTS["compare"](symbol, first, second)
     is_equality = symbol in ("==", "!=")
-    if is_equality and are_symbols(first, second):
-        same = equal(first, second)
-        return same if symbol == "==" else negated(same)
-    if are_symbols(first, second):
-        raise CODED.refusal()
+    if Variant in (type(first), type(second)):
+        found = _of_variants("==" if is_equality else symbol, first, second)
+        return negated(found) if symbol == "!=" else found
     if is_equality and (concerns(first) or concerns(second)):
         same = ON_CONTENTS["equal"](first, second)
         return same if symbol == "==" else negated(same)
@@ -268,19 +250,21 @@ def choose(condition: Any, first: Any, second: Any, name: str = "the result") ->
         return first if condition else second
     if first is second:
         return first
-    if is_symbol(first) and is_symbol(second):
-        if type(first) is type(second) is not Tensor and first == second:
-            return first
-        kinds = kind_among(first), kind_among(second)
-    else:
-        kinds = kind_of(_held(first)), kind_of(_held(second))
-    if kinds[0] is not None and kinds[1] is not None:
+    kinds = [kind_of(_held(first)), kind_of(_held(second))]
+    if any([kind is None or kind.is_tag for kind in kinds]):
+        if _can_be(first) and _can_be(second):
+            if is_same(first, second):
+                return first
+            kinds = [kind_among(first), kind_among(second)]
+        else:
+            kinds = [None]
+    if None not in kinds:
         kind = widened(join_kinds(name, kinds[0], kinds[1], _SIDES), (first, second))
         operands = [value_of(_held(x), kind) for x in (first, second)]
         trace = require_trace("a choice")
         (value,) = trace.record(where, (read(condition), *operands), {})
-        result = guarded(Tensor(trace, value, None, kind.weak))
-        if result.shape:  # it is written to, or one of them is
+        result = of_kind(value, kind)
+        if kind.shape:  # it is written to, or one of them is
             return one_of(result, [settle(second), settle(first)], condition, name)
         if kind.mixed is None:
             return result

@@ -28,7 +28,6 @@ from lanewise.ops.shapes import broadcast_shapes
 from lanewise.trace.mixed import NO_INDEX, ONE_DTYPE, as_integer
 from lanewise.trace.provenance import note_index
 from lanewise.trace.sizes import in_use, key_of_sizes, number_of
-from lanewise.trace.symbols import Symbol, refuse_code
 from lanewise.trace.tensor import (
     Tensor,
     as_tensor,
@@ -68,8 +67,6 @@ class Plan:
 
 def getitem(x: Tensor, key: Any) -> Tensor:
     """Return ``x[key]``: a view for basic indices, a copy otherwise, as NumPy does."""
-    if x._weak is Symbol:
-        refuse_code(x)
     if type(key) in (Tensor, np.ndarray) and key.ndim and x.ndim and key.dtype.kind in "iu":
         if type(key) is np.ndarray:
             _check_range(key, 0, x.shape[0])

@@ -28,7 +28,6 @@ from lanewise.ops.registry import Primitive
 from lanewise.trace.foreign import plain_array
 from lanewise.trace.formatting import collecting, placeholder
 from lanewise.trace.origins import refuse_size
-from lanewise.trace.symbols import Dtypes, refuse_code
 from lanewise.trace.trace import Concrete, Trace, require_trace, resolve, state
 
 #: What `__array_function__` looks a NumPy function up in; filled by `lanewise.trace.table`.
@@ -95,8 +94,6 @@ class Tensor:
         def __getitem__(self, key: Any) -> Tensor: ...
 
     def __getattr__(self, name: str) -> Any:
-        if name[:1] != "_":
-            refuse_code(self)
         raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
     # --- what is known while tracing --------------------------------------------------------------
@@ -141,12 +138,12 @@ class Tensor:
 
     def __len__(self) -> int:
         if not self._type.shape:
-            raise refuse_code(self) or TypeError("len() of unsized object")
+            raise TypeError("len() of unsized object")
         return known_size(self._type.shape[0], "its length")
 
     def __iter__(self) -> Iterator[Any]:
         if not self._type.shape:
-            raise refuse_code(self) or TypeError("iteration over a 0-d array")
+            raise TypeError("iteration over a 0-d array")
         count = known_size(self._type.shape[0], "the number of its rows")
         for see_to in ITERATED:
             see_to(self)
@@ -566,7 +563,7 @@ def stack_nested(operand: Any) -> Any:
 #: The Python number that a NumPy scalar is, by the kind of its dtype.
 _PYTHON_KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 #: What a Python number of a kind is kept in.
-WEAK_DTYPES = Dtypes({kind: np.dtype(kind) for kind in (bool, int, float, complex)})
+WEAK_DTYPES: dict[type, np.dtype] = {kind: np.dtype(kind) for kind in (bool, int, float, complex)}
 
 
 def weak(tensor: Tensor, kind: type) -> Tensor:

@@ -135,6 +135,7 @@ class Trace(Builder):
         "sizes",
         "states",
         "streams",
+        "tags",
         "token",
         "written",
     )  # fmt: skip
@@ -181,6 +182,8 @@ class Trace(Builder):
         #: Of no region: by id, lists of which no code of the user's asks how long they are, and
         #: lists that are in them.
         self.growing_lists: dict[int, tuple[list[Any], Sequence[Any]]] = {}
+        #: Of an outermost trace: objects that data choose, with tags (`lanewise.trace.variants`).
+        self.tags: dict[Any, tuple[int, Any]] = {}
         #: Of an outermost trace: how many sizes were named.
         self.sized = 0
 

@@ -24,7 +24,6 @@ from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.gufunc_axes import core_axes
 from lanewise.trace.mixed import applied
 from lanewise.trace.sizes import number_of
-from lanewise.trace.symbols import refuse_code
 from lanewise.trace.tensor import STANDS_FOR, Tensor, as_tensor, emit, lift, read
 from lanewise.trace.trace import Trace, require_trace, state
 from lanewise.trace.views import as_out, as_stored, change_by_class, store
@@ -129,9 +128,6 @@ def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tens
                 return NotImplemented  # to repeat the sequence, for which Python asks for an int
             return ON_CONTENTS["repeated"](other, self)
         if self._weak is not None or (kind is Tensor and other._weak is not None):
-            refuse_code(self)
-            if kind is Tensor:
-                refuse_code(other)
             if weak_kind(self) is not None and weak_kind(other) is not None:
                 return python_operator(ufunc, *((other, self) if swapped else (self, other)))
         elif (

@@ -15,7 +15,7 @@ import optree
 
 from lanewise.autograph.aliases import REPEATS, Shared, all_roots, repeating, settle, watch
 from lanewise.autograph.optional import apart_from_none, is_missing, there
-from lanewise.autograph.state import Kind, kind_of, union_of, values_of
+from lanewise.autograph.state import Kind, kind_among, union_of, values_of, variant_of
 from lanewise.autograph.tables import plain_table
 from lanewise.autograph.values import require
 from lanewise.errors import UnsupportedError, at
@@ -27,7 +27,7 @@ from lanewise.trace import tree
 from lanewise.trace.contents import Contents
 from lanewise.trace.lending import lend
 from lanewise.trace.mixed import CODE, note_mixed
-from lanewise.trace.regions import Region, born
+from lanewise.trace.regions import Region, born, is_made_in_region
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, emit, weak
 from lanewise.trace.trace import require_trace, state
@@ -82,7 +82,7 @@ class Element(NamedTuple):
         if other is None or other.structure != self.structure:
             return None
         pairs = list(zip(self.kinds, other.kinds, strict=True))
-        if any([a.shape != b.shape for a, b in pairs]):
+        if any([a.shape != b.shape or a.is_tag is not b.is_tag for a, b in pairs]):
             return None
         return self._replace(kinds=tuple([union_of(a, b) for a, b in pairs]))
 
@@ -100,6 +100,9 @@ class Element(NamedTuple):
         left, leaves = iter(numbers), []
         for kind in self.kinds:
             leaf = next(left)
+            if kind.is_tag:
+                leaves.append(variant_of(leaf, kind))
+                continue
             leaves.append(leaf if kind.weak is None else weak(leaf, kind.weak))
             if kind.mixed is not None:
                 note_mixed(leaves[-1], kind.mixed, next(left))
@@ -165,14 +168,20 @@ def element_of(value: Any) -> Element | None:
     if state.has_contents and any([type(x) is Contents for x in _parts(value)]):
         return None
     leaves, structure = tree.flatten(value, is_missing)
-    kinds = [
-        kind_of(apart_from_none(leaf)[1]) for leaf in leaves
-    ]  # None is an error when it is put in
+    # None is an error when it is put in.
+    kinds = [_kind_of_part(apart_from_none(leaf)[1]) for leaf in leaves]
     if not all([type(each) is list for each in tree.containers(value)]):  # who may change
         return None
     if not kinds or any([kind is None for kind in kinds]):
         return None
     return Element(structure, tuple(kinds))  # ty: ignore[invalid-argument-type]
+
+
+def _kind_of_part(leaf: Any) -> Kind | None:
+    """Return of what kind a number in a list is, or an object that was there before."""
+    kind = kind_among(leaf)
+    is_new = kind is not None and kind.is_tag and any(map(is_made_in_region, kind.weak))
+    return None if is_new else kind
 
 
 class Columns:

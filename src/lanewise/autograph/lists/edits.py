@@ -14,8 +14,9 @@ import numpy as np
 import optree
 
 from lanewise.autograph.aliases import settle
-from lanewise.autograph.builtins import in_, index_, ranked
+from lanewise.autograph.builtins import index_, ranked
 from lanewise.autograph.calls import fn
+from lanewise.autograph.containers import in_
 from lanewise.autograph.lists.columns import (
     Columns,
     Element,
@@ -35,9 +36,9 @@ from lanewise.autograph.lists.hooks import (
     taken_out,
 )
 from lanewise.autograph.sequences import length_of
-from lanewise.autograph.state import Kind
+from lanewise.autograph.state import Kind, kind_of
 from lanewise.autograph.subscripts import delitem
-from lanewise.autograph.values import ensure, require, traced
+from lanewise.autograph.values import ensure, equal, require, traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
@@ -45,6 +46,7 @@ from lanewise.trace.contents import LISTS
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import Tensor, as_tensor, weak
+from lanewise.trace.variants import Variant
 
 # --- several lists --------------------------------------------------------------------------------
 
@@ -197,12 +199,39 @@ def _equal(columns: Columns, value: Any) -> Any:
         own = traced(leaf)
         if kind.mixed is not None:
             next(numbers)
+        if kind.is_tag or type(leaf) is Variant:
+            found = np.logical_and(found, _are_object(column, kind, leaf))
+            continue
         if kind.weak in (float, complex) and own is not None and own._weak is None:
             column = column.astype(np.result_type(own.dtype, kind.weak(0)))
         found = np.logical_and(found, column == leaf)
         if column.dtype.kind in "fc":
             _refuse_nan(np.logical_and(np.isnan(leaf), np.isnan(column).any()), "a search for NaN")
     return found
+
+
+def _are_object(column: Any, kind: Kind, value: Any) -> Any:
+    """Return which of a column, of tags or not, stand for what is equal to an object or text."""
+    if not kind.is_tag or (isinstance(kind_of(value), Kind) and type(value) is not Variant):
+        return as_tensor(np.zeros(1, bool))  # a number is none
+    found: Any = as_tensor(np.zeros(1, bool))
+    for tag, own in kind.weak.by_tag.items():
+        same = equal(own, value)
+        found = np.logical_or(found, np.logical_and(np.equal(column, tag), same))
+    return found
+
+
+def _ranks(column: Any, kind: Kind) -> Any:
+    """Return the places of texts in their order, in place of their tags."""
+    if not all([isinstance(x, (str, bytes)) for x in kind.weak]):
+        raise UnsupportedError(
+            f"a list whose length is data is sorted by objects{at(here())}. Sort it by numbers"
+        )
+    order = sorted(kind.weak)
+    table = np.zeros(max(kind.weak.by_tag) + 1, int)
+    for tag, own in kind.weak.by_tag.items():
+        table[tag] = order.index(own)
+    return as_tensor(table)[column]
 
 
 def _is_leaf(element: Any) -> bool:
@@ -249,7 +278,8 @@ def _sorted(items: Columns, each: Callable[..., Any], key: Any = None, reverse: 
     for column in numbers:
         if column.dtype.kind == "f":
             _refuse_nan(np.isnan(column).any(), "sorted()")
-    if key is None and _is_leaf(items.element) and len(items.arrays) == 1:
+    is_of_numbers = not any([kind.is_tag for kind in items.element.kinds])
+    if key is None and is_of_numbers and _is_leaf(items.element) and len(items.arrays) == 1:
         result = Columns(items.element, [as_tensor(np.sort(items.arrays[0]))])
         return result.part(slice(None, None, -1)) if reverse else result
     if not reverse:
@@ -263,7 +293,8 @@ def _numbers(keys: Columns) -> Sequence[Any]:
     """Return the numbers of elements, without the codes of those of which the class varies."""
     rest, found = iter(keys.arrays), []
     for kind in keys.element.kinds:
-        found.append(next(rest))
+        column = next(rest)
+        found.append(_ranks(column, kind) if kind.is_tag else column)
         if kind.mixed is not None:
             next(rest)
     if any([each.dtype.kind == "c" for each in found]):

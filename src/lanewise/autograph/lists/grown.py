@@ -16,6 +16,7 @@ import numpy as np
 import optree
 
 from lanewise.autograph.aliases import REPEATS, Shared, arrays_in, as_left, freeze, settle, watch
+from lanewise.autograph.describe import STANDING
 from lanewise.autograph.lists.columns import (
     OF_ARRAYS,
     OF_LISTS,
@@ -26,7 +27,7 @@ from lanewise.autograph.lists.columns import (
     element_of,
     put_in,
 )
-from lanewise.autograph.state import STANDING, Kind
+from lanewise.autograph.state import Kind
 from lanewise.autograph.tables import Picked
 from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here

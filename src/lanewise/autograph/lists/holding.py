@@ -14,7 +14,7 @@ import functools
 import heapq
 import operator
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -48,6 +48,7 @@ from lanewise.autograph.sequences import Listed
 from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.tables import as_lists
 from lanewise.autograph.values import require
+from lanewise.autograph.variants import has_variant, with_each
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.location import here
 from lanewise.trace import tree
@@ -67,6 +68,7 @@ from lanewise.trace.contents import (
 from lanewise.trace.regions import is_made_here, note_container
 from lanewise.trace.tensor import as_tensor, weak
 from lanewise.trace.trace import state
+from lanewise.trace.variants import Variant
 
 
 def _store(owner: Any, items: Any) -> None:
@@ -195,6 +197,12 @@ _LOOPING = frozenset((enumerate, zip, reversed))
 _OF_WHOLES = frozenset((len, list, any, all, deque))
 #: Methods of Python's own lists that keep what they are given.
 _KEEPING = frozenset(("append", "appendleft", "insert"))
+#: What takes one of several objects, too, or hands it on.
+_OF_VARIANTS = _PASSING | {
+    list, tuple, dict, zip, enumerate, reversed, map, filter, min, max, sorted, any, all, sum,
+    operator.eq, operator.ne, operator.is_, operator.is_not, operator.contains, setattr,
+    operator.getitem, operator.setitem, print,
+}  # fmt: skip
 #: What is done with a list of lists as a whole.
 _OF_NESTED: dict[Any, Callable[..., Any]] = {
     len: nested.size_of,
@@ -211,7 +219,7 @@ def called(f: Any, made: Any) -> Any:
 
 
 def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
-    if not state.has_contents:
+    if not state.has_contents or not isinstance(f, Hashable) or type(f) is Variant:
         return made(*args, **kwargs)
     owner = chosen_by(getattr(f, "__self__", None))
     if type(owner) is Row:
@@ -229,6 +237,8 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
     if type(owner) in LISTS and f.__name__ == "extend" and any(map(holds, args)):
         return _method(owner, "extend", args, kwargs)
     given = (*args, *kwargs.values())
+    if has_variant(given) and not (f in _OF_VARIANTS or _keeps(f, owner) or _is_followed(made)):
+        return with_each(f, args, kwargs)
     if any(map(is_keyed, given)) and (f is copy.copy or not (f in _PASSING or _is_followed(made))):
         if f in (dict, set) and len(args) == 1 and not kwargs and isinstance(args[0], f):
             return keyed.copied(args[0], f)
@@ -292,6 +302,13 @@ def _of_nested(f: Any, made: Any, args: Any, kwargs: Any) -> Any:
 
 def _are_numbers(owner: Any) -> bool:
     return optree.treespec_is_leaf(whole(owner).element.structure)
+
+
+def _keeps(f: Any, owner: Any) -> bool:
+    """Whether a function puts what it is given in an object of its own, or of the caller's."""
+    return (isinstance(f, type) and f not in (str, int, float, bool, complex)) or (
+        isinstance(owner, (list, dict, set, deque))
+    )
 
 
 def _is_followed(made: Any) -> bool:

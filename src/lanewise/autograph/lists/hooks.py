@@ -295,6 +295,10 @@ def _one_kind(items: Any, use: str) -> Kind:
 
 def _joining(kinds: Sequence[Kind], use: str) -> Kind:
     """Return the first of several kinds; raise where the dtype of all would be data."""
+    if any([kind.is_tag for kind in kinds]):
+        raise UnsupportedError(
+            f"{use} of a list whose length is data, of texts or objects{at(here())}. Append numbers"
+        )
     dtypes = {each.dtype for kind in kinds for each in kind.classes}
     if len(dtypes) > 1 and not dtypes <= WIDE and any([kind.mixed for kind in kinds]):
         raise UnsupportedError(

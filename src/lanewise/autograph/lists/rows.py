@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 import numpy as np
 import optree
 
+from lanewise.autograph.describe import STANDING
 from lanewise.autograph.lists.grown import growing
-from lanewise.autograph.state import STANDING
 from lanewise.autograph.tables import OneOf
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here

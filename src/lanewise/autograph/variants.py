@@ -1,0 +1,312 @@
+"""What is done with one of several objects that data choose (`lanewise.trace.variants`).
+
+An attribute is chosen among those of all alternatives, each read as it is. Whatever runs code, or
+writes, is recorded in a branch for each alternative (`each`), so that it happens where it does.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import FunctionType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from lanewise.autograph.calls import fn
+from lanewise.autograph.describe import STANDING, describe
+from lanewise.autograph.known_calls import is_library
+from lanewise.autograph.subscripts import delattr, delitem, getitem, setattr, setitem
+from lanewise.autograph.tables import Table, one_or_other
+from lanewise.autograph.templates import TEMPLATES, Template, Templates
+from lanewise.autograph.values import compare, require
+from lanewise.errors import ConcretizationError, UnsupportedError, at
+from lanewise.ir.location import here
+from lanewise.trace.formatting import placeholder
+from lanewise.trace.mixed import CHOOSE
+from lanewise.trace.tensor import Tensor, as_tensor, read, weak
+from lanewise.trace.trace import require_trace
+from lanewise.trace.variants import ON_VARIANTS, TAG, Alternatives, Variant, alternatives_of, tag_of
+
+#: From so many alternatives on what is chosen is looked up in an array.
+MANY = 9
+
+
+def is_one(variant: Variant, tag: int) -> Tensor:
+    """Return whether a variant is the alternative of a tag."""
+    return weak(np.equal(variant._tag, tag), bool)
+
+
+def place_of(variant: Variant) -> Tensor:
+    """Return which of its alternatives a variant is, counted from 0."""
+    tags = list(variant._among.by_tag)
+    if tags[-1] - tags[0] == len(tags) - 1:
+        return weak(variant._tag - tags[0], int)
+    return weak(sum([i * np.equal(variant._tag, tag) for i, tag in enumerate(tags)]), int)
+
+
+def chosen(variant: Variant, values: Sequence[Any], name: str = "the result") -> Any:
+    """Return the one of some values, one for each alternative, that belongs to a variant's."""
+    if len(values) >= MANY:
+        return Table(values, name).at(place_of(variant))
+    result = values[-1]
+    for tag, value in zip(reversed([*variant._among.by_tag][:-1]), values[-2::-1], strict=True):
+        result = one_or_other(is_one(variant, tag), value, result, name)
+    return result
+
+
+def each(variant: Variant, function: Callable[[Any], Any]) -> Any:
+    """Return what a function gives of the object, recorded in a branch for each alternative."""
+    by_tag = variant._among.by_tag
+    if len(by_tag) == 1:
+        return function(*by_tag.values())
+    lead = is_one(variant, next(iter(by_tag))) if len(by_tag) == 2 else place_of(variant)
+    return CHOOSE[0](read(lead), [partial(function, x) for x in by_tag.values()])
+
+
+def of_one(x: Any) -> Variant:
+    """Return the variant that is an object in all examples."""
+    trace = require_trace("an object")
+    return Variant(Tensor(trace, trace.scalar(tag_of(x), TAG)), alternatives_of([x]))
+
+
+# --- attributes -----------------------------------------------------------------------------------
+
+
+def _getattr(variant: Variant, name: str) -> Any:
+    if name.startswith("__") and name != "__name__":
+        raise AttributeError(name)  # which Python, or other code, looks for
+    if any([_runs_code(x, name) for x in variant._among]):
+        return each(variant, lambda x: getattr(x, name))
+    return _read(variant, lambda x: getattr(x, name), AttributeError, f"the attribute {name!r}")
+
+
+def _entry(variant: Variant, owner: Any) -> Any:
+    """Return ``owner[variant]``."""
+    if not isinstance(owner, dict) or hasattr(type(owner), "__missing__"):
+        return each(variant, lambda x: getitem(owner, x))
+    return _read(variant, owner.__getitem__, KeyError, "an entry of a dict")
+
+
+def _read(variant: Variant, get: Callable[[Any], Any], missing: type[Exception], name: str) -> Any:
+    """Return what there is of the object; where there is none, its examples raise the error."""
+    found, errors = {}, {}
+    for tag, x in variant._among.by_tag.items():
+        try:
+            found[tag] = get(x)
+        except missing as error:
+            errors[tag] = error
+    if not found:
+        raise next(iter(errors.values()))
+    for tag, error in errors.items():
+        require(weak(np.not_equal(variant._tag, tag), bool), error)
+    among = Alternatives({tag: variant._among.by_tag[tag] for tag in found})
+    return chosen(Variant(variant._tag, among), list(found.values()), name)
+
+
+def _runs_code(x: Any, name: str) -> bool:
+    """Whether it runs code of a user's to read an attribute."""
+    if isinstance(inspect.getattr_static(type(x), "__getattr__", None), FunctionType):
+        return True
+    found = inspect.getattr_static(type(x), name, None)
+    if found is None or isinstance(found, (FunctionType, classmethod, staticmethod)):
+        return False
+    return hasattr(type(found), "__get__") and not is_library(type(x).__module__)
+
+
+def _setattr(variant: Variant, name: str, value: Any) -> None:
+    each(variant, lambda x: setattr(x, name, value))
+
+
+# --- operators ------------------------------------------------------------------------------------
+
+
+def _compared(symbol: str) -> Callable[..., Any]:
+    def call(variant: Variant, other: Any) -> Any:
+        return each(variant, lambda x: compare(symbol, x, other))
+
+    return call
+
+
+def equals(variant: Variant, other: Any) -> Any:
+    """Return ``variant == other``."""
+    if not any(map(_has_own_notion, variant._among)):
+        return chosen(variant, [compare("==", x, other) for x in variant._among])
+    return each(variant, lambda x: compare("==", x, other))
+
+
+def _has_own_notion(x: Any) -> bool:
+    """Whether code of a user's says what an object equals."""
+    return isinstance(type(x).__eq__, FunctionType)
+
+
+def is_object(variant: Variant, other: Any) -> Any:
+    """Return ``variant is other``."""
+    if type(other) is Variant:
+        return weak(np.equal(variant._tag, other._tag), bool)
+    tag = next((tag for tag, x in variant._among.by_tag.items() if _is(x, other)), None)
+    return False if tag is None else is_one(variant, tag)
+
+
+def _is(x: Any, y: Any) -> bool:
+    return x is y or (type(x) is type(y) is str and x == y)
+
+
+def truth_of(variant: Variant) -> Any:
+    """Return ``bool(variant)``, which may be data."""
+    if any([isinstance(getattr(type(x), "__bool__", None), FunctionType) for x in variant._among]):
+        return each(variant, fn(bool))
+    return chosen(variant, [bool(x) for x in variant._among])
+
+
+def _asked(variant: Variant) -> Tensor:
+    """Return the truth of a variant as data."""
+    found = truth_of(variant)
+    return found if isinstance(found, Tensor) else as_tensor(np.bool_(found))
+
+
+def _operated(variant: Variant, name: str, *others: Any) -> Any:
+    function = getattr(operator, f"__{name.removeprefix('r') if others else name}__", None)
+    if name == "rshift" or function is None:
+        function = operator.rshift
+    if others and name.startswith("r") and name != "rshift":
+        return each(variant, lambda x: fn(function)(others[0], x))
+    return each(variant, lambda x: fn(function)(x, *others))
+
+
+def _text(variant: Variant, conversion: str, spec: str = "") -> str:
+    text = placeholder(variant, conversion, spec, list(variant._among))
+    if text is None:
+        raise ConcretizationError(
+            f"the text of {describe(variant)}{at(here())}, while the data decide which it is"
+        )
+    return text
+
+
+def _iterated(variant: Variant) -> Any:
+    sizes = {len(x) if isinstance(x, (str, bytes)) else -1 for x in variant._among}
+    if len(sizes) > 1 or -1 in sizes:
+        _refuse(variant, "gone through, while its elements, or how many there are, depend on that")
+    return iter([getitem(variant, i) for i in range(max(sizes))])
+
+
+def _refuse(variant: Variant, what: str) -> NoReturn:
+    raise UnsupportedError(
+        f"{describe(variant)}, as the data choose, is {what}{at(here())}. Keep a number in its "
+        "place, or do that in a branch for each"
+    )
+
+
+def _contains(variant: Variant, item: Any) -> Any:
+    """Return ``item in variant``."""
+    return each(variant, lambda x: fn(operator.contains)(x, item))
+
+
+def with_each(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Call a function that takes no variants, in a branch for each alternative of its arguments."""
+    for key, x in (*enumerate(args), *kwargs.items()):
+        variant = (
+            x
+            if type(x) is Variant
+            else next(filter(_is_variant, x), None)
+            if (type(x) in (list, tuple))
+            else None
+        )
+        if variant is None:
+            continue
+
+        def call(own: Any, key: Any = key, x: Any = x, variant: Any = variant) -> Any:
+            y = own if x is variant else type(x)([own if part is variant else part for part in x])
+            if isinstance(key, str):
+                return with_each(f, args, {**kwargs, key: y})
+            return with_each(f, (*args[:key], y, *args[key + 1 :]), kwargs)
+
+        return each(variant, call)
+    return fn(f)(*args, **kwargs)
+
+
+def _is_variant(x: Any) -> bool:
+    return type(x) is Variant
+
+
+def has_variant(args: Sequence[Any]) -> bool:
+    """Whether there is a variant among arguments, or in a list or tuple among them."""
+    kinds = set(map(type, args))
+    if Variant in kinds:
+        return True
+    return bool(kinds & {list, tuple}) and any(
+        [Variant in map(type, x) for x in args if type(x) in (list, tuple)]
+    )
+
+
+# --- messages -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _OneOf(Template):
+    """The one of several objects that an operand says."""
+
+    index: int
+    tags: tuple[int, ...]
+    parts: tuple[Template, ...]
+
+    def fill(self, numbers: Sequence[Any]) -> Any:
+        tag, parts = numbers[self.index], [part.fill(numbers) for part in self.parts]
+        by_tag = dict(zip(self.tags, parts, strict=True))
+        return Variant(tag, Alternatives(by_tag)) if isinstance(tag, Tensor) else by_tag[int(tag)]
+
+
+def _template(templates: Templates, variant: Variant) -> Template:
+    parts = tuple([templates.of(x) for x in variant._among])
+    return _OneOf(templates.operand(variant._tag), tuple(variant._among.by_tag), parts)
+
+
+TEMPLATES[Variant] = _template
+STANDING[Variant] = "one of several objects"
+ON_VARIANTS.update(
+    {
+        "is_users": lambda kind: not is_library(kind.__module__),
+        "of": of_one,
+        "asked": lambda variant, ask: chosen(variant, [ask(x) for x in variant._among]),
+        "called": lambda f, *args: fn(f)(*args),
+        "is": is_object,
+        "truth": _asked,
+        "entry": _entry,
+        "put": lambda variant, owner, v: each(variant, lambda x: setitem(owner, x, v)),
+        "get": lambda variant, owner, default: chosen(
+            variant, [owner.get(x, default) for x in variant._among], "an entry of a dict"
+        ),
+        "getattr": _getattr,
+        "setattr": _setattr,
+        "delattr": lambda variant, name: each(variant, lambda x: delattr(x, name)),
+        "getitem": lambda variant, key: each(variant, lambda x: getitem(x, key)),
+        "setitem": lambda variant, key, v: each(variant, lambda x: setitem(x, key, v)),
+        "delitem": lambda variant, key: each(variant, lambda x: delitem(x, key)),
+        "call": lambda variant, *args, **kwargs: each(variant, lambda x: fn(x)(*args, **kwargs)),
+        "iter": _iterated,
+        "asked within": _contains,
+        "contains": lambda variant, item: _refuse(variant, "searched, for a plain bool"),
+        "bool": lambda variant: _refuse(variant, "asked whether it is true, for a plain bool"),
+        "len": lambda variant: _refuse(variant, "asked for its length, for a plain int"),
+        "hash": lambda variant: _refuse(variant, "put in a set or a dict, or asked for its hash"),
+        "enter": lambda variant: _refuse(variant, "entered by `with`"),
+        "exit": lambda variant, *args: False,
+        "number": lambda variant, *args, **kwargs: _refuse(variant, "used as a number or an array"),
+        "ufunc": lambda variant, *args, **kwargs: _refuse(variant, "given to a function of NumPy"),
+        "function": lambda variant, *args, **kwargs: _refuse(
+            variant, "given to a function of NumPy"
+        ),
+        "str": lambda variant: _text(variant, "s"),
+        "repr": lambda variant: _text(variant, "r"),
+        "format": lambda variant, spec: _text(variant, "", spec),
+        "==": equals,
+        "!=": lambda variant, other: compare("!=", variant, other),
+        **{symbol: _compared(symbol) for symbol in ("<", "<=", ">", ">=")},
+        "operator": _operated,
+    }
+)
+
+__all__ = ["chosen", "each", "equals", "has_variant", "is_object", "truth_of", "with_each"]
