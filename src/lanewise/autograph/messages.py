@@ -31,6 +31,7 @@ from lanewise.trace.formatting import (
 from lanewise.trace.regions import Region, resumed
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import Stop, state
+from lanewise.trace.variants import ON_VARIANTS, Variant
 
 __all__ = ["Stop", "deferred", "percent", "print_", "raise_", "shown", "string_call", "text"]
 
@@ -41,12 +42,14 @@ _BOOL = np.dtype(bool)
 # --- texts ----------------------------------------------------------------------------------------
 
 
-def text(handle: Collection | None, string: str) -> str:
+def text(handle: Collection | None, string: str) -> Any:
     """End a collection; return the string, which may be used later, with its placeholders."""
     fields = finish(handle)
     around = collecting()
     if around is not None:  # a ``__repr__`` of the user's, of which Python makes a longer text
         around.fields.update(fields)
+    elif fields and all([type(field.value) is Variant for field in fields.values()]):
+        return ON_VARIANTS["text"](string, fields)
     return Text(string, fields) if fields else string
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from lanewise.autograph.jumps import RETURN_VALUE
 from lanewise.autograph.templates import Templates
-from lanewise.errors import ControlFlowError, UnsupportedError, at
+from lanewise.errors import ControlFlowError, at
 from lanewise.ir.dims import Shape
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
@@ -394,16 +394,6 @@ def values_of(leaf: Any, kind: Kind) -> list[Value]:
     """
     value = value_of(leaf, kind, present)
     return [value] if kind.mixed is None else [value, code_among(leaf, kind.mixed)]
-
-
-def variant_of(tag: Any, kind: Kind) -> Variant:
-    """Return the one of several objects that a tag says."""
-    if tag.shape:
-        raise UnsupportedError(
-            f"a list of objects or texts is used{at(here())} as an array, while the data decide "
-            "which these are. Go through it by a loop, or keep numbers in their place"
-        )
-    return Variant(tag, kind.weak)
 
 
 def tensor_of(value: Value, kind: Kind) -> Any:

@@ -7,7 +7,7 @@ Numbers and arrays that are alike are put side by side and gathered from. A list
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial, partialmethod, reduce
+from functools import lru_cache, partial, partialmethod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -29,7 +29,6 @@ from lanewise.autograph.state import (
 from lanewise.autograph.values import (
     choose,
     compare,
-    either,
     ensure,
     negated,
     rebuilt,
@@ -37,7 +36,7 @@ from lanewise.autograph.values import (
     stand_in,
     traced,
 )
-from lanewise.errors import CutOffError, UnsupportedError, at
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, holds
@@ -252,17 +251,10 @@ def _entry(mapping: Mapping[Any, Any], key: Any) -> tuple[Any, Tensor]:
 
 
 def put_entry(mapping: dict[Any, Any], key: Variant, value: Any) -> None:
-    """Carry out ``mapping[key] = value`` for a key that data choose; there must be an entry."""
-    known = {tag: own for tag, own in key._among.by_tag.items() if own in mapping}
-    if not known:
-        refuse("a dict", "but has no such keys. Begin with an entry for each")
-    flags = [(own, weak(np.equal(key._tag, tag), bool)) for tag, own in known.items()]
-    if len(known) < len(key._among):
-        is_there = reduce(lambda found, row: either(found, lambda: row[1]), flags, False)
-        problem = CutOffError(f"a dict gets an entry for a key that data choose{at(here())}")
-        require(is_there, problem)
+    """Carry out ``mapping[key] = value`` for a key that data choose, of which all have entries."""
     note_container(mapping)
-    for own, is_it in flags:
+    for tag, own in key._among.by_tag.items():
+        is_it = weak(np.equal(key._tag, tag), bool)
         mapping[own] = one_or_other(is_it, value, mapping[own], "an entry of a dict")
 
 

@@ -113,6 +113,19 @@ class OptionalNumber(Template):
         return None
 
 
+def shown(value: Any, conversion: str, spec: str) -> str:
+    """Return the text of a value, as a `Field` says."""
+    match conversion:
+        case "":
+            return format(value, spec)
+        case "s":
+            return str(value)
+        case "r":
+            return repr(value)
+        case printf:
+            return printf % (value,)
+
+
 @dataclass(frozen=True, slots=True)
 class Shown(Template):
     """The text of another template's value."""
@@ -122,16 +135,7 @@ class Shown(Template):
     spec: str
 
     def fill(self, numbers: Sequence[Any]) -> str:
-        value = self.part.fill(numbers)
-        match self.conversion:
-            case "":
-                return format(value, self.spec)
-            case "s":
-                return str(value)
-            case "r":
-                return repr(value)
-            case printf:
-                return printf % (value,)
+        return shown(self.part.fill(numbers), self.conversion, self.spec)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ writes, is recorded in a branch for each alternative (`each`), so that it happen
 from __future__ import annotations
 
 import inspect
+import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,11 +22,11 @@ from lanewise.autograph.describe import STANDING, describe
 from lanewise.autograph.known_calls import is_library
 from lanewise.autograph.subscripts import delattr, delitem, getitem, setattr, setitem
 from lanewise.autograph.tables import Table, one_or_other
-from lanewise.autograph.templates import TEMPLATES, Template, Templates
+from lanewise.autograph.templates import TEMPLATES, Template, Templates, shown
 from lanewise.autograph.values import compare, require
-from lanewise.errors import ConcretizationError, UnsupportedError, at
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
-from lanewise.trace.formatting import placeholder
+from lanewise.trace.formatting import Field, Text, placeholder
 from lanewise.trace.mixed import CHOOSE
 from lanewise.trace.tensor import Tensor, as_tensor, read, weak
 from lanewise.trace.trace import require_trace
@@ -33,6 +34,8 @@ from lanewise.trace.variants import ON_VARIANTS, TAG, Alternatives, Variant, alt
 
 #: From so many alternatives on what is chosen is looked up in an array.
 MANY = 9
+#: Texts that are put together of others are looked into if there are at most so many.
+MOST_TEXTS = 100
 
 
 def is_one(variant: Variant, tag: int) -> Tensor:
@@ -179,11 +182,19 @@ def _operated(variant: Variant, name: str, *others: Any) -> Any:
 
 def _text(variant: Variant, conversion: str, spec: str = "") -> str:
     text = placeholder(variant, conversion, spec, list(variant._among))
-    if text is None:
-        raise ConcretizationError(
-            f"the text of {describe(variant)}{at(here())}, while the data decide which it is"
-        )
-    return text
+    return text or _refuse(variant, "asked for its text by code that is not converted")
+
+
+def text_of(string: str, fields: dict[str, Field]) -> Any:
+    """Return a text with the texts of variants in the place of their placeholders, if not many."""
+    if math.prod([len(field.value._among) for field in fields.values()]) > MOST_TEXTS:
+        return Text(string, fields)
+    if not fields:
+        return string
+    (key, field), *rest = fields.items()
+    texts = [shown(x, field.conversion, field.spec) for x in field.value._among]
+    found = [text_of(string.replace(key, text), dict(rest)) for text in texts]
+    return chosen(field.value, found, "a text")
 
 
 def _iterated(variant: Variant) -> Any:
@@ -268,8 +279,10 @@ TEMPLATES[Variant] = _template
 STANDING[Variant] = "one of several objects"
 ON_VARIANTS.update(
     {
-        "is_users": lambda kind: not is_library(kind.__module__),
+        # What `exec` makes without a name for the module is of "builtins".
+        "is_users": lambda kind: kind.__module__ == "builtins" or not is_library(kind.__module__),
         "of": of_one,
+        "text": text_of,
         "asked": lambda variant, ask: chosen(variant, [ask(x) for x in variant._among]),
         "called": lambda f, *args: fn(f)(*args),
         "is": is_object,

@@ -15,7 +15,7 @@ import optree
 
 from lanewise.autograph.aliases import REPEATS, Shared, all_roots, repeating, settle, watch
 from lanewise.autograph.optional import apart_from_none, is_missing, there
-from lanewise.autograph.state import Kind, kind_among, union_of, values_of, variant_of
+from lanewise.autograph.state import Kind, kind_among, union_of, values_of
 from lanewise.autograph.tables import plain_table
 from lanewise.autograph.values import require
 from lanewise.errors import UnsupportedError, at
@@ -31,6 +31,7 @@ from lanewise.trace.regions import Region, born, is_made_in_region
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, emit, weak
 from lanewise.trace.trace import require_trace, state
+from lanewise.trace.variants import Variant
 
 #: What messages call a list to which arrays are appended.
 OF_ARRAYS = "a list of arrays"
@@ -101,7 +102,7 @@ class Element(NamedTuple):
         for kind in self.kinds:
             leaf = next(left)
             if kind.is_tag:
-                leaves.append(variant_of(leaf, kind))
+                leaves.append(Variant(leaf, kind.weak))
                 continue
             leaves.append(leaf if kind.weak is None else weak(leaf, kind.weak))
             if kind.mixed is not None:

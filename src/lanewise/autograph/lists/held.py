@@ -24,7 +24,7 @@ from lanewise.autograph.lists.grown import (
     whole,
 )
 from lanewise.autograph.lists.rows import Row, common_form, nested_of, nesting
-from lanewise.autograph.state import kind_of
+from lanewise.autograph.state import kind_among
 from lanewise.trace import tree
 from lanewise.trace.contents import (
     LISTS,
@@ -96,8 +96,8 @@ def _in_form(value: Any, kind: Any) -> Any:
 
 
 def may_be_key(key: Any) -> bool:
-    """Whether a key is a number, or a tuple of numbers."""
-    kinds = map(kind_of, key if type(key) is tuple and key else (key,))
+    """Whether a key is a number, a text or an object, or a tuple of such."""
+    kinds = map(kind_among, key if type(key) is tuple and key else (key,))
     return all([kind is not None and not kind.shape for kind in kinds])
 
 

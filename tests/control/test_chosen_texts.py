@@ -328,6 +328,30 @@ def a_text_or_none(x):
     return ord(found) - ord("p")
 
 
+def formatted(x):
+    return float(f"{'1' if x[0] > 0 else '2'}.5")
+
+
+def put_together(x):
+    sign, size = "-" if x[0] < 0 else "+", "big" if abs(x[1]) > 1 else "small"
+    name = f"{sign}{size:>5}"
+    return name == "-  big", len(name), {"+small": 1, "-small": 2}.get(name, 3)
+
+
+def counted_by_new_keys(x):
+    counts = {}
+    for v in x:
+        name = "neg" if v < 0 else "big" if v > 1 else "mid"
+        counts[name] = counts.get(name, 0) + 1
+    return len(counts), max(counts.values()), counts.get("big", -1)
+
+
+def a_new_entry(x):
+    d = {"a": 1.0}
+    d["a" if x[0] > 0 else "b"] = 2.0
+    return len(d)
+
+
 FOLLOWED = [
     chosen, machine, until_done, members, matched, returned_by_a_helper, counted, two_of_them,
     or_none, best_name, attribute, by_index, arrays_by_name, by_bytes, constant_all_the_same,
@@ -336,6 +360,7 @@ FOLLOWED = [
     caught_attribute, parts, joined, in_a_message, place_in_a_text, in_growing_lists,
     sorted_by_texts, in_sets, by_lambdas, a_function_in_a_loop, methods_of_texts,
     texts_in_a_growing_list, ways, a_text_or_none,
+    formatted, put_together, a_new_entry, counted_by_new_keys,
 ]  # fmt: skip
 
 
@@ -368,21 +393,11 @@ def test_a_missing_entry_is_a_key_error():
         lw.vmap(lambda x: {"lo": 1.0}["lo" if x[0] > 0 else "hi"])(X)
 
 
-def formatted(x):
-    return float(f"{'1' if x[0] > 0 else '2'}.5")
-
-
 def a_number_or_a_text(x):
     return (1 if x[0] > 0 else "no") == 1
 
 
-def a_new_entry(x):
-    d = {"a": 1.0}
-    d["a" if x[0] > 0 else "b"] = 2.0
-    return len(d)
-
-
-REFUSED = [formatted, a_number_or_a_text, a_new_entry]
+REFUSED = [a_number_or_a_text]
 
 
 @pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
