@@ -142,6 +142,24 @@ def down_a_tree(x):
     return depth, last
 
 
+def linked(count):
+    node = None
+    for i in range(count):
+        node = Node(float(i), node)
+    return node
+
+
+CHAIN = linked(100)
+
+
+def down_a_long_chain(x):
+    node, total = CHAIN, 0.0
+    while node is not None and node.value > 10 * x[0]:
+        total += node.value
+        node = node.left
+    return total
+
+
 def bounces(x):
     point, total = x[:3] * 1.0, 0.0
     for turn in range(5):
@@ -233,7 +251,7 @@ def kept_in_a_list(x):
 
 FOLLOWED = [
     nearest, nearest_or_none, best_pair, by_a_key, by_an_index, its_class,
-    an_attribute_that_may_be_missing, down_a_tree, bounces, changed_by_methods,
+    an_attribute_that_may_be_missing, down_a_tree, down_a_long_chain, bounces, changed_by_methods,
     handed_on_by_a_loop, operators, swapped, sorted_in_place, one_of_a_list, arrays_of_them,
     as_keys, kept_in_a_list,
 ]  # fmt: skip

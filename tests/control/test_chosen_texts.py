@@ -338,6 +338,14 @@ def put_together(x):
     return name == "-  big", len(name), {"+small": 1, "-small": 2}.get(name, 3)
 
 
+def entries_of_branches(x):
+    if x[0] > 0:
+        table = {"a": x[1], "b": 1.0}
+    else:
+        table = {"b": x[2]}
+    return table["b"], table.get("a", -1.0), len(table), "a" in table
+
+
 def counted_by_new_keys(x):
     counts = {}
     for v in x:
@@ -360,7 +368,7 @@ FOLLOWED = [
     caught_attribute, parts, joined, in_a_message, place_in_a_text, in_growing_lists,
     sorted_by_texts, in_sets, by_lambdas, a_function_in_a_loop, methods_of_texts,
     texts_in_a_growing_list, ways, a_text_or_none,
-    formatted, put_together, a_new_entry, counted_by_new_keys,
+    formatted, put_together, a_new_entry, entries_of_branches, counted_by_new_keys,
 ]  # fmt: skip
 
 
@@ -393,11 +401,26 @@ def test_a_missing_entry_is_a_key_error():
         lw.vmap(lambda x: {"lo": 1.0}["lo" if x[0] > 0 else "hi"])(X)
 
 
+def of_more_and_more(x):
+    text = ""
+    for v in np.concatenate([x, x, x]):
+        text = text + ("a" if v > 0 else "b")
+    return len(text)
+
+
+def of_more_in_each_turn(x):
+    text, i = "", 0
+    while i < 4 and x[i] > -9:
+        text += "ab"
+        i += 1
+    return len(text)
+
+
 def a_number_or_a_text(x):
     return (1 if x[0] > 0 else "no") == 1
 
 
-REFUSED = [a_number_or_a_text]
+REFUSED = [a_number_or_a_text, of_more_and_more, of_more_in_each_turn]
 
 
 @pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")

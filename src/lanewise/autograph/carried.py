@@ -75,7 +75,7 @@ from lanewise.trace.regions import Region, born, resumed
 from lanewise.trace.scratch import as_state
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import Trace, require_trace, state
-from lanewise.trace.variants import Variant
+from lanewise.trace.variants import Variant, reachable
 
 #: An array that is larger than before after so many turns has no bound; and numbers that are of
 #: more kinds then are taken for all of them.
@@ -498,9 +498,12 @@ class Variable:
         In ``buffer = buffer[1:] + [v]`` what the last one is reaches the first after as many turns
         as there are numbers. Data that are integers stay such, as floats may not hold them.
         """
+        for i, kind in enumerate(self.kinds):
+            if kind is not None and kind.is_tag:  # as if it went on from node to node for ever
+                self.kinds[i] = kind._replace(weak=reachable(kind.weak))
         places = [
             i for i, (kind, leaf) in enumerate(zip(self.kinds, self.leaves, strict=True))
-            if kind is not None and not kind.shape
+            if kind is not None and not kind.shape and not kind.is_tag
             and not (kind.dtype.kind in "iu" and isinstance(leaf, Tensor))
         ]  # fmt: skip
         if not places:

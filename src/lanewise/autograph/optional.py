@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -298,8 +297,4 @@ def asked(x: Any) -> Tensor | None:
         return ON_CONTENTS["truth"](x)
     if type(x) is OptionalValue and x._value:
         return x._flag
-    tensor = traced(x)
-    is_asked = tensor is None and type(getattr(type(x), "__bool__", None)) is FunctionType
-    if is_asked and ON_VARIANTS["is_users"](type(x)):
-        tensor = traced(ON_VARIANTS["called"](type(x).__bool__, x))
-    return tensor
+    return traced(x)

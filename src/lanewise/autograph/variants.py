@@ -76,6 +76,19 @@ def of_one(x: Any) -> Variant:
     return Variant(Tensor(trace, trace.scalar(tag_of(x), TAG)), alternatives_of([x]))
 
 
+def applied(variant: Variant, function: Callable[[Any], Any]) -> Any:
+    """Return what a function that changes nothing gives of the object.
+
+    Of texts it is taken at once, unless one of them raises.
+    """
+    if all([type(x) in (str, bytes) for x in variant._among]):
+        try:
+            return chosen(variant, [function(x) for x in variant._among])
+        except (TypeError, ValueError, LookupError):
+            pass  # for those examples only
+    return each(variant, function)
+
+
 # --- attributes -----------------------------------------------------------------------------------
 
 
@@ -129,7 +142,7 @@ def _setattr(variant: Variant, name: str, value: Any) -> None:
 
 def _compared(symbol: str) -> Callable[..., Any]:
     def call(variant: Variant, other: Any) -> Any:
-        return each(variant, lambda x: compare(symbol, x, other))
+        return applied(variant, lambda x: compare(symbol, x, other))
 
     return call
 
@@ -161,7 +174,7 @@ def _is(x: Any, y: Any) -> bool:
 def truth_of(variant: Variant) -> Any:
     """Return ``bool(variant)``, which may be data."""
     if any([isinstance(getattr(type(x), "__bool__", None), FunctionType) for x in variant._among]):
-        return each(variant, fn(bool))
+        return each(variant, lambda x: fn(getattr(type(x), "__bool__", bool))(x))
     return chosen(variant, [bool(x) for x in variant._among])
 
 
@@ -176,8 +189,8 @@ def _operated(variant: Variant, name: str, *others: Any) -> Any:
     if name == "rshift" or function is None:
         function = operator.rshift
     if others and name.startswith("r") and name != "rshift":
-        return each(variant, lambda x: fn(function)(others[0], x))
-    return each(variant, lambda x: fn(function)(x, *others))
+        return applied(variant, lambda x: fn(function)(others[0], x))
+    return applied(variant, lambda x: fn(function)(x, *others))
 
 
 def _text(variant: Variant, conversion: str, spec: str = "") -> str:
@@ -235,7 +248,7 @@ def with_each(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
                 return with_each(f, args, {**kwargs, key: y})
             return with_each(f, (*args[:key], y, *args[key + 1 :]), kwargs)
 
-        return each(variant, call)
+        return applied(variant, call)
     return fn(f)(*args, **kwargs)
 
 
@@ -284,7 +297,6 @@ ON_VARIANTS.update(
         "of": of_one,
         "text": text_of,
         "asked": lambda variant, ask: chosen(variant, [ask(x) for x in variant._among]),
-        "called": lambda f, *args: fn(f)(*args),
         "is": is_object,
         "truth": _asked,
         "entry": _entry,
@@ -295,7 +307,7 @@ ON_VARIANTS.update(
         "getattr": _getattr,
         "setattr": _setattr,
         "delattr": lambda variant, name: each(variant, lambda x: delattr(x, name)),
-        "getitem": lambda variant, key: each(variant, lambda x: getitem(x, key)),
+        "getitem": lambda variant, key: applied(variant, lambda x: getitem(x, key)),
         "setitem": lambda variant, key, v: each(variant, lambda x: setitem(x, key, v)),
         "delitem": lambda variant, key: each(variant, lambda x: delitem(x, key)),
         "call": lambda variant, *args, **kwargs: each(variant, lambda x: fn(x)(*args, **kwargs)),

@@ -362,16 +362,6 @@ def is_made_here(container: Any) -> bool:
     return isinstance(trace, Watched) and trace.has_born(container)
 
 
-def is_made_in_region(x: Any) -> bool:
-    """Whether an object was made in a branch or turn that is open: it is another one each time."""
-    trace = state.trace
-    while isinstance(trace, Region):
-        if trace.has_born(x):
-            return True
-        trace = trace.parent
-    return False
-
-
 def note_twins(first: Any, second: Any, name: str) -> None:
     """Remember that two containers may be one object, as the data decide."""
     if first is second or type(first) is not type(second):

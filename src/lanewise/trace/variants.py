@@ -14,12 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.tensor import STANDS_FOR, Tensor
 from lanewise.trace.trace import require_trace, state
 
 #: In what tags are kept.
 TAG = np.dtype(np.int64)
+#: Of so many objects at most the data choose one.
+MOST = 256
 #: By what is done with a variant, what does it (`lanewise.autograph.variants`).
 ON_VARIANTS: dict[str, Callable[..., Any]] = {}
 
@@ -39,7 +43,7 @@ class Alternatives:
         return hash(tuple(self.by_tag))
 
     def __or__(self, other: Alternatives) -> Alternatives:
-        return Alternatives(self.by_tag | other.by_tag)
+        return _limited(self.by_tag | other.by_tag)
 
     def __iter__(self) -> Any:
         return iter(self.by_tag.values())
@@ -70,7 +74,16 @@ def _name_of(x: Any) -> str:
 
 def alternatives_of(objects: Iterable[Any]) -> Alternatives:
     """Return what a value may be that is one of some objects."""
-    return Alternatives({tag_of(x): x for x in objects})
+    return _limited({tag_of(x): x for x in objects})
+
+
+def _limited(by_tag: dict[int, Any]) -> Alternatives:
+    if len(by_tag) > MOST:
+        raise UnsupportedError(
+            f"the data choose between more than {MOST} objects or texts{at(here())}. Keep a number "
+            "in their place, as an index of a list"
+        )
+    return Alternatives(by_tag)
 
 
 def tag_of(x: Any) -> int:
@@ -89,6 +102,21 @@ def _identity(x: Any) -> Any:
     if kind is FunctionType and not (x.__closure__ or x.__defaults__ or x.__kwdefaults__):
         return kind, x.__code__, id(x.__globals__)  # which is the same in each turn
     return kind, id(x)
+
+
+def reachable(among: Alternatives) -> Alternatives:
+    """Return objects, and those of their classes that attributes of them lead to, or None."""
+    kinds = {type(x) for x in among if hasattr(x, "__dict__")}
+    found = {id(x): x for x in among}
+    stack = list(among)
+    while stack:
+        for held in getattr(stack.pop(), "__dict__", {}).values():
+            parts = held.values() if isinstance(held, dict) else held
+            for x in parts if isinstance(held, (list, tuple, dict)) else (held,):
+                if id(x) not in found and (x is None or type(x) in kinds) and can_be_chosen(x):
+                    found[id(x)] = x
+                    stack.append(x)
+    return alternatives_of(found.values())
 
 
 #: Classes of which an object is an alternative.

@@ -27,7 +27,7 @@ from lanewise.trace import tree
 from lanewise.trace.contents import Contents
 from lanewise.trace.lending import lend
 from lanewise.trace.mixed import CODE, note_mixed
-from lanewise.trace.regions import Region, born, is_made_in_region
+from lanewise.trace.regions import Region, born
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, emit, weak
 from lanewise.trace.trace import require_trace, state
@@ -181,8 +181,18 @@ def element_of(value: Any) -> Element | None:
 def _kind_of_part(leaf: Any) -> Kind | None:
     """Return of what kind a number in a list is, or an object that was there before."""
     kind = kind_among(leaf)
-    is_new = kind is not None and kind.is_tag and any(map(is_made_in_region, kind.weak))
+    is_new = kind is not None and kind.is_tag and any(map(_is_made_in_region, kind.weak))
     return None if is_new else kind
+
+
+def _is_made_in_region(x: Any) -> bool:
+    """Whether an object was made in a branch or turn that is open: it is another one each time."""
+    trace = state.trace
+    while isinstance(trace, Region):
+        if trace.has_born(x):
+            return True
+        trace = trace.parent
+    return False
 
 
 class Columns:
