@@ -516,7 +516,7 @@ def range_or_list(x):
             r"values \(a list of 0\) in one .* and values \(a Python float\) in another",
         ),
         (of_other_keys, r"a set is one with keys that are data \(float64\) in .* \(a tuple of 2 "),
-        (keyed_or_not, r"'found' is a dict with keys that are data .* and a dict of 1 \('a'\) in"),
+        (keyed_or_not, r"'found' is a dict with keys that are data .* \('a'\) and values \("),
         (rows_or_not, r"'first' is a dict of 1 \('a'\) in one branch and a list of 2 \("),
         (list_or_dict, r"a value is a list whose length is data in one branch and a dict of 1 "),
         (range_or_list, r"conditional expression is a range in one branch and a list of 1 "),

@@ -339,7 +339,7 @@ def put_together(x):
 
 
 def entries_of_branches(x):
-    if x[0] > 0:
+    if x[0] > 0:  # noqa: SIM108
         table = {"a": x[1], "b": 1.0}
     else:
         table = {"b": x[2]}

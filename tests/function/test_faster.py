@@ -777,6 +777,20 @@ def test_what_takes_long_to_plan_runs_where_it_is_faster(estimated, monkeypatch)
     assert run_of(one, executable, MS, 0, 9 * MS, 20).endswith(10 * "i")
 
 
+def test_a_long_call_is_compared_whatever_is_estimated(estimated, monkeypatch):
+    monkeypatch.setattr(race, "_calls_numpy_in_loops", lambda executable: True)
+    executable = Executable(30_000 * MS, np.inf)
+    executable.whole = 8_000 * MS  # it has no native form, as turned out
+    one = Race(executable, lambda: True)
+    assert run_of(one, executable, 10_000 * MS, 0, 3_000 * MS, 5) == "ipppp"
+    one = Race(executable, lambda: True)
+    assert run_of(one, executable, 10_000 * MS, 0, 3_000 * MS, 1) == "i"
+    assert one.is_plain(())
+    assert one.limit == 10_000 * MS  # it is given up where it takes longer
+    one.note_exceeded()
+    assert not one.is_plain(())
+
+
 def test_a_loop_that_is_given_up_leaves_nothing_behind(monkeypatch):
     monkeypatch.setattr(race, "EARLY", 1)
     monkeypatch.setattr(race, "interpreting", lambda graph, *_: 1)

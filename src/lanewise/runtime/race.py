@@ -113,7 +113,8 @@ class Race:
             executable.prepare(arguments)  # which tells whether it is compiled at all
         self.limit = math.inf
         if self.plain == math.inf and (self.is_map or self._is_to_be_tried):
-            self.limit = self._limit if self.is_map else min(CLOSE * self.traced, LATE)
+            most = max(self.traced, LATE)
+            self.limit = self._limit if self.is_map else min(CLOSE * self.traced, most)
         if not (
             self.is_ahead()
             and (self._won > ENOUGH or backend() is None)
@@ -147,6 +148,8 @@ class Race:
             return self._exceeded < self._limit
         if self.is_map and self.plain == math.inf and self._is_cheap_to_try:
             return True
+        if self._is_to_be_tried:
+            return True
         if not is_native and SLOW < executable.whole < math.inf:
             # So much takes a while to plan as well. But a loop over a batch may take far longer.
             known = self.plain if self.plain < math.inf else self.estimated
@@ -166,8 +169,6 @@ class Race:
             return True
         if self.plain < math.inf:
             return self._count - self._tried >= PATIENCE * self.plain / self.traced
-        if self._is_to_be_tried:
-            return True
         if self._least is None:
             self._least = _least(executable.graph, self.traced, self._examples)
         return self._least < self.traced or (
@@ -178,14 +179,15 @@ class Race:
     def _is_to_be_tried(self) -> bool:
         """Whether NumPy is called in loops, of which nobody knows if Python is faster in them.
 
-        No estimate knows how many turns these take where the data decide it. The function itself
-        is given up where it takes far longer.
+        No estimate knows how many turns these take where the data decide it, and none is near where
+        a call takes long. The function itself is given up where it takes longer.
         """
-        if self.is_map or self.plain < math.inf or self._exceeded or self._count < 2:
+        if self.is_map or self.plain < math.inf or self._exceeded or sys.gettrace() is not None:
             return False
-        if self.traced < SHORT or sys.gettrace() is not None:
+        if self._count < (1 if LATE < self.traced < math.inf else 2) or self.traced < SHORT:
             return False
-        return self._has_while and _calls_numpy_in_loops(self._executable)
+        is_long = self._executable.native is None and self.traced > EARLY
+        return (is_long or self._has_while) and _calls_numpy_in_loops(self._executable)
 
     @property
     def _may_be_tried_later(self) -> bool:
