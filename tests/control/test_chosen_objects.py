@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.errors import ControlFlowError, UnsupportedError
+from lanewise.errors import UnsupportedError
 from support.backends import backend
 
 X = np.random.default_rng(0).normal(size=(30, 4))
@@ -303,42 +303,6 @@ def test_derivatives():
     for x, row in zip(X, found, strict=True):
         steps = [(f(x + d) - f(x - d)) / 2e-6 for d in 1e-6 * np.eye(4)]
         np.testing.assert_allclose(row, steps, atol=1e-7)
-
-
-def made_in_a_branch(x):
-    best = TREE
-    for v in x:
-        if v > 0:
-            node = Node(0.0)
-            node.value += v
-            if best.value < node.value:
-                best = node
-    return best.value
-
-
-def made_in_both(x):
-    node = Node(1.0) if x[0] > 0 else Node(x[1])
-    return node.value
-
-
-def kept_where_it_was_made(x):
-    nodes = []
-    for v in x:
-        if v > 0:
-            nodes.append(Node(1.0))
-    for node in nodes:
-        node.value += 1
-    return len(nodes)
-
-
-@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
-@pytest.mark.parametrize("f", [made_in_a_branch, made_in_both, kept_where_it_was_made])
-def test_objects_made_where_data_steer_run_plainly(f, monkeypatch):
-    with pytest.raises((ControlFlowError, UnsupportedError)):
-        lw.vmap(f)(X)
-    monkeypatch.setenv("LANEWISE_STRICT", "0")
-    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
-    np.testing.assert_array_equal(lw.vmap(f)(X), [f(x) for x in X])
 
 
 def test_what_is_not_followed_says_so():

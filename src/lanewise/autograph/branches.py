@@ -22,6 +22,7 @@ from lanewise.autograph.aliases import (
     settle,
 )
 from lanewise.autograph.exports import Exports, Left, flags_of, left_in
+from lanewise.autograph.instances import with_held
 from lanewise.autograph.keeping import keep, living
 from lanewise.autograph.lists.grown import alike, is_held, list_of_slot, owned
 from lanewise.autograph.lists.rows import unknown_of
@@ -129,7 +130,10 @@ class Fork:
             state = (DONT_CARE,) * len(self.names)
         self.ends.append(state)
         left = left_by(self.regions[-1])
-        held = () if state is None else (*state, *[value for _, value in left.values()])
+        held: Sequence[Any] = (
+            () if state is None else (*state, *[value for _, value in left.values()])
+        )
+        held = [with_held(value, self.regions[-1]) for value in held]
         arrays = [array for value in held for array in arrays_in(value)]
         self.left.append(left_in(self.regions[-1], arrays))
         self.regions[-1].leave(held_by(arrays) if self.regions[-1].changes else ())

@@ -50,6 +50,7 @@ from lanewise.trace.regions import (
 from lanewise.trace.scratch import Scratch, is_traced, unwrapped
 from lanewise.trace.tensor import TABLE, Tensor, implement
 from lanewise.trace.trace import Stop, state
+from lanewise.trace.variants import ON_VARIANTS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -390,6 +391,7 @@ def _construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
             return made
         if not isinstance(new, FunctionType):
             born(made)
+    ON_VARIANTS["made"](made)
     fn(type(made).__init__)(made, *args, **kwargs)
     bear_fields(made, (*args, *kwargs.values()))
     return made

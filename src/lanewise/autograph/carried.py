@@ -11,6 +11,7 @@ from lanewise.autograph.aliases import (
     settle,
 )
 from lanewise.autograph.describe import refuse_object, refuse_structure
+from lanewise.autograph.instances import freeze, new_classes, objects_of, opened
 from lanewise.autograph.lists.grown import (
     Columns,
     Grown,
@@ -136,6 +137,8 @@ class Variable:
         self._is_stepped = False
         #: A value in which all is optional that a turn may leave None.
         self.form: Any = DONT_CARE
+        #: Classes of objects that turns make anew: it holds what these hold.
+        self.opened: frozenset[type] = frozenset()
         #: How often that was found out anew; and of which kinds numbers are.
         self._times = self._times_wider = 0
         #: Lists and dicts within, which stay the same from turn to turn.
@@ -263,6 +266,8 @@ class Variable:
     def _holding(self, leaves: list[Any]) -> Any:
         """Return what it is, of its leaves."""
         value = unflatten(self.structure, leaves)
+        if self.opened:  # which of them others have, nobody knows
+            freeze(objects_of(value, self.opened))
         return owned(born(value)) if self._is_own and not self.is_holding else value
 
     def become_holding(self, region: Region, now: Any) -> bool:
@@ -302,6 +307,9 @@ class Variable:
         value = with_nones(value)
         if self.form is not DONT_CARE:
             value = alike_but_for_none([self.form, value])[1]
+        if self.opened:
+            with resumed(region):
+                value = opened(value, self.opened)
         if not self.packing:
             return value
         rooms = {
@@ -370,6 +378,9 @@ class Variable:
         """Return what a turn leaves in it, a list as arrays where it is carried as such."""
         with resumed(trace):
             end = as_lists(chosen_by(end), self.name, trace) if state.has_contents else end
+            if self.opened and isinstance(end, Maybe):
+                end = Maybe(end.name, opened(end.value, self.opened), end.flag)
+            end = opened(end, self.opened)
             if self.is_holding:
                 return in_held_form_of(self.entry, end)
             return in_form_of(self.entry, end, self.is_held)
@@ -398,6 +409,12 @@ class Variable:
     def _meet(self, region: Region, end: Any) -> bool:
         if self.is_lost:
             return True
+        classes = new_classes(apart(end)[1], [region])
+        if not classes <= self.opened:
+            self.opened |= classes
+            freeze(objects_of([self._apart(self.entry)[-1], apart(end)[1]], self.opened))
+            self._begin_with(self.is_maybe, True)
+            return False
         unknown = unknown_of([self.entry, end], not self.is_object)
         if unknown is not None:
             self.is_lost, self._lost = True, unknown

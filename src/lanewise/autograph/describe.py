@@ -7,6 +7,7 @@ from collections.abc import Collection
 from enum import Enum
 from typing import Any, NoReturn
 
+from lanewise.autograph.instances import Instance
 from lanewise.autograph.state import (
     DONT_CARE,
     SAME_OBJECT,
@@ -36,6 +37,7 @@ def describe(value: Any) -> str:
     """Return what to call the value of a variable in a message."""
     if type(value) is Variant:
         return str(value._among)
+    value = value.object if type(value) is Instance else value
     value = value.origin if isinstance(value, Packed) else value
     kind = kind_of(value)
     if kind is not None:

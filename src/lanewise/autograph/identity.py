@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.calls import replaces
+from lanewise.autograph.instances import may_be_one_of_joined
 from lanewise.autograph.optional import apart_from_none, may_be_missing
 from lanewise.autograph.state import bare
 from lanewise.autograph.values import both, either, negated
@@ -92,6 +93,9 @@ def id_(obj: Any, /) -> int:
     return id(obj)
 
 
+ON_VARIANTS["are one"] = is_
+
+
 def _is_bool(x: Any) -> Any:
     """Whether x is True or False of Python's: known, or a bool that is data."""
     return is_one_of(x, lambda each: each.weak is bool) if type(x) is Tensor else type(x) is bool
@@ -111,7 +115,7 @@ def _may_be_one(first: Any, second: Any) -> bool:
         pairs = zip(first, second, strict=False)
         return len(first) == len(second) and all([x is y or _may_be_one(x, y) for x, y in pairs])
     if not can_change(first):
-        return False
+        return may_be_one_of_joined(first, second)
     known = {id(each) for each in (second, *twins(second))}
     if any([id(each) in known for each in (first, *twins(first))]):
         return True

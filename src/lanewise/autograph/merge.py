@@ -12,6 +12,7 @@ from typing import Any
 
 from lanewise.autograph.aliases import as_left
 from lanewise.autograph.describe import refuse_object, refuse_structure
+from lanewise.autograph.instances import Instance, new_classes, note_joined, objects_of, opened
 from lanewise.autograph.lists.grown import alike, is_own, owned
 from lanewise.autograph.lists.held import held_alike
 from lanewise.autograph.optional import (
@@ -58,6 +59,10 @@ def give_up_plain_choice(lead: Value) -> None:
     trace = state.trace
     if isinstance(trace, Region) and trace.is_trial and _is_plain(lead, trace):
         raise IterationDecides
+
+
+#: What is opened where it is looked into: it may be another one then.
+_CONTAINERS = frozenset((list, dict, set, deque, tuple))
 
 
 class IterationDecides(UnsupportedError):  # noqa: N818 (the loop is unrolled instead)
@@ -132,6 +137,9 @@ class Merge:
         """
         if any(isinstance(end, (Undefined, Maybe)) for end in ends):
             return self._maybe(name, ends)
+        alive = [end for end in ends if end is not DONT_CARE]
+        if not NUMBERS.issuperset(map(type, alive)):
+            ends = self._opened(ends, [type(end) not in _CONTAINERS for end in ends])
         if may_be_none(ends):
             return self._optional(name, ends)
         return self._tree(name, ends, is_value)
@@ -179,6 +187,8 @@ class Merge:
             ends = self.lists_alike(seen)
         alive = [end for end in ends if end is not DONT_CARE]
         first = alive[0]
+        if type(first) is Instance and len(alive) == 1:
+            return lambda results: born(first.object)
         if all(end is first for end in alive) and (
             len(alive) == len(ends) or self._is_outer(first)
         ):
@@ -190,8 +200,11 @@ class Merge:
             return self._array(name, ends)[0]
         ends = alike_but_for_none(ends)
         ends = self._held_alike(ends, not is_value)
-        first = next(end for end in ends if end is not DONT_CARE)
         self.containers.replace(seen, ends)
+        given, ends = ends, self._opened(ends)
+        classes = new_classes([end for end in ends if end is not DONT_CARE], self.regions)
+        self.containers.replace(given, ends)
+        first = next(end for end in ends if end is not DONT_CARE)
         sealed = self._sealed(ends)
         leaves, structure = flatten(first, sealed)
         rows = []
@@ -211,12 +224,28 @@ class Merge:
                 return known
             value = unflatten(structure, [build(results) for build in builders])
             value = owned(value) if are_own else value
+            if classes:
+                pairs = zip(ends, self.regions, strict=True)
+                alive = [(end, region) for end, region in pairs if end is not DONT_CARE]
+                sources = [objects_of(end, classes) for end, _ in alive]
+                note_joined(objects_of(value, classes), sources, [region for _, region in alive])
             for container in tree.containers(value, sealed):
                 born(container)
             self.containers.add(name, value, objects, ends, sealed, is_value)
             return value
 
         return whole
+
+    def _opened(self, ends: Sequence[Any], which: Sequence[bool] | None = None) -> Sequence[Any]:
+        """Return what branches left, objects that one of them made as what these hold."""
+        classes = new_classes([end for end in ends if end is not DONT_CARE], self.regions)
+        if not classes:
+            return ends
+        found = []
+        for end, region, is_it in zip(ends, self.regions, which or [True] * len(ends), strict=True):
+            with resumed(region):
+                found.append(opened(end, classes) if is_it and end is not DONT_CARE else end)
+        return found
 
     def _lists_of(self, name: str, ends: Sequence[Any]) -> Sequence[Any]:
         """Return what branches left, with lists for those that the data choose."""

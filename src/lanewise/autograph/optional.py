@@ -194,6 +194,8 @@ def _as_value(x: Tensor) -> OptionalValue:
 def optional(value: Any, flag: Tensor) -> Any:
     """Return a value that is None except for the examples of `flag`."""
     kind = kind_of(value)
+    if type(value) is Variant:
+        return ON_VARIANTS["or none"](value, flag)
     if kind is None:
         return OptionalValue(value, flag)
     result = bare(value) if type(value) is Tensor else tensor_of(value_of(value, kind), kind)
@@ -232,7 +234,8 @@ def _can_be_one(value: Any) -> bool:
 
 def _is_container(value: Any) -> bool:
     kind = type(value)
-    return kind in (tuple, list, dict) or (isinstance(value, tuple) and hasattr(kind, "_fields"))
+    is_named = isinstance(value, tuple) and hasattr(kind, "_fields")
+    return is_named or kind in (tuple, list, dict) or kind.__name__ == "Instance"
 
 
 def apart_from_none(end: Any) -> tuple[Any, Any]:

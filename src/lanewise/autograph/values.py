@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.aliases import one_of, settle
+from lanewise.autograph.instances import Instance
 from lanewise.autograph.state import is_same, join_kinds, kind_among, kind_of, value_of, widened
 from lanewise.autograph.state import tensor_of as of_kind
 from lanewise.autograph.templates import Templates
@@ -28,7 +29,7 @@ from lanewise.trace.regions import born, note_twin_of
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.table.checks import checked, of_truth
 from lanewise.trace.tensor import Tensor, read, tensor_of, weak
-from lanewise.trace.trace import require_trace
+from lanewise.trace.trace import require_trace, state
 from lanewise.trace.variants import ON_VARIANTS, Variant, can_be_chosen
 
 
@@ -132,7 +133,15 @@ def equal(first: Any, second: Any) -> Any:
     if _are_dicts(first, second):
         is_alike = first.keys() == second.keys()
         return is_alike and _all_equal([(x, second[key]) for key, x in first.items()])
+    if _are_equal_if_one(first, second):
+        return ON_VARIANTS["are one"](first, second)
     return truth(first == second)
+
+
+def _are_equal_if_one(first: Any, second: Any) -> bool:
+    """Whether two objects are equal if they are one, as their class says nothing of it."""
+    kind = type(first)
+    return kind is type(second) and kind.__eq__ is object.__eq__ and state.trace is not None
 
 
 #: A comparison, seen from its other side.
@@ -196,6 +205,9 @@ def compare(symbol: str, first: Any, second: Any) -> Any:
         same = ON_CONTENTS["equal"](first, second)
         return same if symbol == "==" else negated(same)
     if not (_are_sequences(first, second) or (is_equality and _are_dicts(first, second))):
+        if is_equality and _are_equal_if_one(first, second):
+            is_it = ON_VARIANTS["are one"](first, second)
+            return is_it if symbol == "==" else negated(is_it)
         return COMPARISONS[symbol](first, second)
     match symbol:
         case "==":
@@ -313,6 +325,7 @@ def _is_plain_equal(first: Any, second: Any) -> bool:
 def _described(x: Any) -> str:
     if isinstance(x, (list, tuple)):
         return f"a {type(x).__name__} of {len(x)}"
+    x = x.object if type(x) is Instance else x
     return repr(x) if isinstance(x, (str, type(None))) else f"a {type(x).__name__}"
 
 

@@ -20,10 +20,11 @@ import numpy as np
 from lanewise.autograph.calls import fn
 from lanewise.autograph.describe import STANDING, describe
 from lanewise.autograph.known_calls import is_library
+from lanewise.autograph.optional import optional
 from lanewise.autograph.subscripts import delattr, delitem, getitem, setattr, setitem
 from lanewise.autograph.tables import Table, one_or_other
 from lanewise.autograph.templates import TEMPLATES, Template, Templates, shown
-from lanewise.autograph.values import compare, require
+from lanewise.autograph.values import choose, compare, negated, require
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace.formatting import Field, Text, placeholder
@@ -295,6 +296,10 @@ ON_VARIANTS.update(
         # What `exec` makes without a name for the module is of "builtins".
         "is_users": lambda kind: kind.__module__ == "builtins" or not is_library(kind.__module__),
         "of": of_one,
+        "is not none": lambda variant: negated(is_object(variant, None)),
+        "or none": lambda variant, flag: choose(flag, variant, None),
+        "chosen": chosen,
+        "optional": optional,
         "text": text_of,
         "asked": lambda variant, ask: chosen(variant, [ask(x) for x in variant._among]),
         "is": is_object,

@@ -115,6 +115,7 @@ class Trace(Builder):
         "_scalars",
         "by_array",
         "captures",
+        "copies",
         "function",
         "growing_lists",
         "guesses",
@@ -184,6 +185,8 @@ class Trace(Builder):
         self.growing_lists: dict[int, tuple[list[Any], Sequence[Any]]] = {}
         #: Of an outermost trace: objects that data choose, with tags (`lanewise.trace.variants`).
         self.tags: dict[Any, tuple[int, Any]] = {}
+        #: Of an outermost trace: by id, objects that were joined, each with those that may be it.
+        self.copies: dict[int, list[Any]] = {}
         #: Of an outermost trace: how many sizes were named.
         self.sized = 0
 

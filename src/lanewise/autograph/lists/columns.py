@@ -14,6 +14,7 @@ import numpy as np
 import optree
 
 from lanewise.autograph.aliases import REPEATS, Shared, all_roots, repeating, settle, watch
+from lanewise.autograph.instances import freeze, is_new, new_classes, objects_of, opened
 from lanewise.autograph.optional import apart_from_none, is_missing, there
 from lanewise.autograph.state import Kind, kind_among, union_of, values_of
 from lanewise.autograph.tables import plain_table
@@ -56,6 +57,8 @@ class Element(NamedTuple):
     structure: Any
     kinds: tuple[Kind, ...]
     holder: Holder = Holder()
+    #: Of objects of these classes in it, what they hold is in its structure.
+    classes: frozenset[type] = frozenset()
 
     def __str__(self) -> str:
         return str(self.kinds[0]) if len(self.kinds) == 1 else f"{len(self.kinds)} numbers"
@@ -85,11 +88,17 @@ class Element(NamedTuple):
         pairs = list(zip(self.kinds, other.kinds, strict=True))
         if any([a.shape != b.shape or a.is_tag is not b.is_tag for a, b in pairs]):
             return None
-        return self._replace(kinds=tuple([union_of(a, b) for a, b in pairs]))
+        kinds = tuple([union_of(a, b) for a, b in pairs])
+        return self._replace(kinds=kinds, classes=self.classes | other.classes)
+
+    def leaves(self, value: Any) -> list[Any]:
+        """Return the leaves of an element that is of its form."""
+        return tree.flatten(opened(value, self.classes))[0]
 
     def numbers(self, value: Any) -> list[Tensor]:
         """Return the numbers of `types` of an element that is of its form."""
-        trace, leaves = require_trace("a list"), tree.flatten(value)[0]
+        trace, leaves = require_trace("a list"), self.leaves(value)
+        freeze(objects_of(value, self.classes))  # which the list knows as they are now
         return [
             Tensor(trace, number)
             for leaf, kind in zip(leaves, self.kinds, strict=True)
@@ -112,6 +121,7 @@ class Element(NamedTuple):
     def made(self, numbers: Sequence[Tensor]) -> Any:
         """Return the element of the numbers of `types`; nobody may change a list in it."""
         found = tree.unflatten(self.structure, self.whole(numbers))
+        freeze(objects_of(found, self.classes))
         for each in lend_lists(found):
             born(each)
         return found
@@ -168,31 +178,22 @@ def element_of(value: Any) -> Element | None:
     """Return what a value is as an element; None if no array can hold such."""
     if state.has_contents and any([type(x) is Contents for x in _parts(value)]):
         return None
-    leaves, structure = tree.flatten(value, is_missing)
+    classes = new_classes(value, which=is_new)
+    leaves, structure = tree.flatten(opened(value, classes), is_missing)
     # None is an error when it is put in.
     kinds = [_kind_of_part(apart_from_none(leaf)[1]) for leaf in leaves]
     if not all([type(each) is list for each in tree.containers(value)]):  # who may change
         return None
     if not kinds or any([kind is None for kind in kinds]):
         return None
-    return Element(structure, tuple(kinds))  # ty: ignore[invalid-argument-type]
+    return Element(structure, tuple(kinds), classes=classes)  # ty: ignore[invalid-argument-type]
 
 
 def _kind_of_part(leaf: Any) -> Kind | None:
     """Return of what kind a number in a list is, or an object that was there before."""
     kind = kind_among(leaf)
-    is_new = kind is not None and kind.is_tag and any(map(_is_made_in_region, kind.weak))
-    return None if is_new else kind
-
-
-def _is_made_in_region(x: Any) -> bool:
-    """Whether an object was made in a branch or turn that is open: it is another one each time."""
-    trace = state.trace
-    while isinstance(trace, Region):
-        if trace.has_born(x):
-            return True
-        trace = trace.parent
-    return False
+    is_of_turn = kind is not None and kind.is_tag and any(map(is_new, kind.weak))
+    return None if is_of_turn else kind
 
 
 class Columns:
@@ -301,7 +302,7 @@ def columns_of(items: Any, element: Element) -> Columns:
 
 def _plain_columns(items: Any, element: Element) -> list[Tensor] | None:
     """Return Python's numbers as arrays of the graph; None for others."""
-    leaves = [tree.flatten(item)[0] for item in items]
+    leaves = list(map(element.leaves, items))
     is_plain = all([type(leaf) in WEAK_DTYPES for row in leaves for leaf in row])
     if not is_plain or any([kind.mixed for kind in element.kinds]):
         return None
@@ -321,7 +322,8 @@ def sharing(columns: Columns, before: Sequence[Tensor], added: Sequence[Any] = (
     """
     if not columns.element.has_arrays:
         return columns
-    given = [x for item in added for x in tree.flatten(item)[0] if type(x) is Tensor and x.shape]
+    leaves = [x for item in added for x in columns.element.leaves(item)]
+    given = [x for x in leaves if type(x) is Tensor and x.shape]
     known = {id(root) for root in all_roots(before)}
     must_not = repeating(before)
     for array in given:

@@ -187,6 +187,11 @@ def _equal(columns: Columns, value: Any) -> Any:
                 "elements have another form: use numbers, or tuples of as many"
             )
         return as_tensor(np.zeros(1, bool))
+    if element.classes or columns.element.classes:
+        raise UnsupportedError(
+            f"an object is looked for{at(here())} in a list whose length is data, of objects that "
+            "were made where the data steer. Compare what they hold in a loop"
+        )
     if element.has_arrays or columns.element.has_arrays:
         raise UnsupportedError(
             f"a value is looked for in a list of arrays{at(here())}. Compare them in a loop, with "

@@ -1,0 +1,222 @@
+"""Objects of users' classes that are made where the data steer: joined by what they hold.
+
+``total = total + Vector(x, y)`` in a branch leaves another object than there was. Where one of
+those that are joined was made in a branch or turn, the variable becomes a new object of the class,
+with attributes that are joined as variables are. It may be one of those (`lanewise.trace.lending`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import FunctionType, NoneType
+from typing import Any
+
+import optree
+
+from lanewise.autograph.state import NUMBERS
+from lanewise.trace import tree
+from lanewise.trace.lending import lend
+from lanewise.trace.regions import Region, born, in_region, is_made_here, note_twins, twins
+from lanewise.trace.trace import require_trace
+from lanewise.trace.variants import ON_VARIANTS, Alternatives, Variant, can_be_chosen
+
+#: What messages call such an object.
+NAME = "another object of its class"
+
+
+class Instance:
+    """Stands for an object in a tree: a container of its attributes.
+
+    So do objects of some classes among these.
+    """
+
+    __slots__ = ("classes", "object")
+
+    def __init__(self, x: Any, classes: frozenset[type]) -> None:
+        self.object, self.classes = x, classes
+
+
+def _flatten(instance: Instance) -> tuple[list[Any], Any, tuple[str, ...]]:
+    held = vars(instance.object)
+    children = [opened(value, instance.classes) for value in held.values()]
+    return children, (type(instance.object), tuple(held)), tuple(held)
+
+
+def note_made(x: Any) -> Any:
+    """Return an object that was made just now, noted if that is in a branch or turn."""
+    if in_region():
+        require_trace("an object").outermost().copies.setdefault(id(x), [x])
+    return x
+
+
+def _unflatten(form: tuple[type, tuple[str, ...]], children: Any) -> Any:
+    """Return an object of the class that holds what is given."""
+    kind, names = form
+    made = object.__new__(kind)
+    made.__dict__.update(zip(names, children, strict=True))
+    return note_made(born(made))
+
+
+optree.register_pytree_node(
+    Instance,  # ty: ignore[invalid-argument-type]
+    _flatten,  # ty: ignore[invalid-argument-type]
+    _unflatten,  # ty: ignore[invalid-argument-type]
+    namespace=tree.NAMESPACE,
+)
+
+
+def is_plain(x: Any) -> bool:
+    """Whether an object is what its attributes are, of a class that lets it have any."""
+    kind = type(x)
+    if not can_be_chosen(x) or getattr(x, "__dict__", None) is None or isinstance(x, type):
+        return False
+    own = kind.__setattr__, kind.__getattribute__, getattr(kind, "__getattr__", None)
+    has_slots = any(["__slots__" in vars(base) for base in kind.__mro__[:-1]])
+    return not (has_slots or any([isinstance(each, FunctionType) for each in own]))
+
+
+def _is_instance(x: Any) -> bool:
+    return type(x) is Instance
+
+
+def is_new(x: Any) -> bool:
+    """Whether an object was made in a branch or turn, where it is another one each time."""
+    return type(x) not in NUMBERS and id(x) in require_trace("an object").outermost().copies
+
+
+def new_classes(
+    value: Any, regions: Sequence[Region] = (), which: Callable[[Any], bool] | None = None
+) -> frozenset[type]:
+    """Return the classes of the objects in a value that were made in one of some regions.
+
+    Or of those that ``which`` says. Of objects that hold themselves, by way of others, there are
+    none.
+    """
+    found: set[type] = set()
+
+    def is_tree(held: Any, around: tuple[Any, ...]) -> bool:
+        for leaf in tree.flatten(held, _is_instance)[0]:
+            if type(leaf) in NUMBERS:
+                continue
+            if type(leaf) is Variant:
+                kinds = _kinds_of(leaf)
+                if len(kinds) == 1 and new_classes(list(leaf._among), regions, which) >= kinds:
+                    found.update(kinds)
+                continue
+            x = leaf.object if type(leaf) is Instance else leaf
+            if which(x) if which else any([region.has_born(x) for region in regions]):
+                if not is_plain(x):
+                    continue
+                if any([x is other for other in around]):
+                    return False
+                found.add(type(x))
+                if not is_tree(list(vars(x).values()), (*around, x)):
+                    return False
+        return True
+
+    return frozenset(found) if is_tree(value, ()) else frozenset()
+
+
+def opened(value: Any, classes: frozenset[type]) -> Any:
+    """Return a value with objects of some classes as containers of their attributes."""
+    if not classes:
+        return value
+    leaves, structure = tree.flatten(value)
+    found = [_opened_leaf(leaf, classes) for leaf in leaves]
+    if all([x is leaf for x, leaf in zip(found, leaves, strict=True)]):
+        return value
+    return tree.unflatten(structure, found)
+
+
+def _opened_leaf(leaf: Any, classes: frozenset[type]) -> Any:
+    if type(leaf) in classes:
+        return Instance(leaf, classes)
+    if type(leaf) is not Variant or len(_kinds_of(leaf) - classes) or not _kinds_of(leaf):
+        return leaf
+    objects = [x for x in leaf._among if x is not None]
+    if len({(type(x), tuple(vars(x))) for x in objects}) > 1:
+        return leaf
+    whole = Instance(_one_of(leaf, objects), classes)
+    if len(objects) == len(leaf._among):
+        return whole
+    return ON_VARIANTS["optional"](whole, ON_VARIANTS["is not none"](leaf))
+
+
+def _kinds_of(variant: Variant) -> frozenset[type]:
+    return frozenset(map(type, variant._among)) - {NoneType}
+
+
+def _one_of(variant: Variant, objects: Sequence[Any]) -> Any:
+    """Return an object that holds what the one of a variant holds."""
+    kind = type(objects[0])
+    made = note_made(born(object.__new__(kind)))
+    tags = {id(x): tag for tag, x in variant._among.by_tag.items()}
+    own = Variant(variant._tag, Alternatives({tags[id(x)]: x for x in objects}))
+    for name in vars(objects[0]):
+        values = [vars(x)[name] for x in own._among]
+        made.__dict__[name] = ON_VARIANTS["chosen"](own, values, f"the attribute {name!r}")
+    _note_copy(made, objects)
+    return made
+
+
+def _note_copy(made: Any, objects: Sequence[Any], region: Region | None = None) -> None:
+    """Note that an object may be one of others, or what these may be."""
+    lend(tree.containers(list(vars(made).values()))[1:], NAME)
+    for x in objects:
+        lend(tree.containers(list(vars(x).values()))[1:], NAME)
+        known = require_trace("an object").outermost().copies.setdefault(id(x), [x])
+        visible = [] if region is not None and region.has_born(x) else [x]
+        for twin in (*visible, *twins(x, region), *known[1:]):
+            note_twins(made, twin, NAME)
+        known.append(made)
+
+
+def objects_of(value: Any, classes: frozenset[type]) -> list[Any]:
+    """Return the objects of some classes in a value, opened or not, in the order of its tree."""
+    found = []
+    for leaf in tree.flatten(value, _is_instance)[0] if classes else ():
+        x = leaf.object if type(leaf) is Instance else leaf
+        if type(x) in classes:
+            found += [x, *objects_of(list(vars(x).values()), classes)]
+    return found
+
+
+def freeze(objects: Sequence[Any]) -> None:
+    """See to it that objects, and the lists and dicts that they hold, stay as they are."""
+    for x in objects:
+        lend([x, *tree.containers(list(vars(x).values()))[1:]], NAME)
+
+
+def note_joined(made: Sequence[Any], sources: Sequence[Sequence[Any]], regions: Any) -> None:
+    """Note for each object that branches were joined to what it may be; of each branch, one."""
+    for x, *others in zip(made, *sources, strict=True):
+        for other, region in zip(others, regions, strict=True):
+            _note_copy(x, [other], region)
+
+
+def with_held(value: Any, region: Region) -> Any:
+    """Return a value with what is held by the objects in it that were made in what is traced."""
+    if type(value) in NUMBERS:
+        return value
+    found: dict[int, Any] = {}
+    stack = list(tree.flatten(value)[0])
+    while stack:
+        x = stack.pop()
+        if type(x) in NUMBERS or id(x) in found:
+            continue
+        if (region.has_born(x) or is_made_here(x)) and is_plain(x):
+            found[id(x)] = x
+            stack += tree.flatten(list(vars(x).values()))[0]
+    return [value, *[list(vars(x).values()) for x in found.values()]] if found else value
+
+
+def may_be_one_of_joined(first: Any, second: Any) -> bool:
+    """Whether two objects may be one, as one of them was joined of several."""
+    lent = require_trace("an object").lent
+    known = [lent[id(x)] for x in (first, second) if id(x) in lent]
+    return any([each.is_kept for each in known]) or any(
+        [x is y for x in twins(first) for y in (second, *twins(second))]
+    )
+
+
+ON_VARIANTS["made"] = note_made
