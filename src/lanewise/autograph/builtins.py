@@ -469,14 +469,14 @@ def ranked(columns: Sequence[Tensor]) -> Tensor:
 
 # --- what calls back, and what writes -------------------------------------------------------------
 
-for _function in (
-    builtins.map, builtins.filter,
-    functools.reduce, functools.cmp_to_key, itertools.accumulate, itertools.starmap,
-    itertools.takewhile, itertools.dropwhile, itertools.filterfalse, itertools.groupby,
-):  # fmt: skip
-    ROWS[_function] = with_callbacks(ROWS.get(_function, _function))
-for _function in (builtins.min, builtins.max, builtins.sorted):
-    ROWS[_function] = with_callbacks(ROWS[_function], is_by_name=True)
+for _places, _functions in (
+    ((0,), (builtins.map, builtins.filter, functools.reduce, functools.cmp_to_key)),
+    ((0,), (itertools.starmap, itertools.takewhile, itertools.dropwhile, itertools.filterfalse)),
+    ((1,), (itertools.accumulate, itertools.groupby)),
+    ((), (builtins.min, builtins.max, builtins.sorted)),
+):
+    for _function in _functions:
+        ROWS[_function] = with_callbacks(ROWS.get(_function, _function), _places)
 
 # What makes a list, dict, set or iterator: in a branch or loop body, one of its own.
 for _function in (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import warnings
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -500,15 +500,19 @@ def _numpy_row(function: Any) -> Callable[..., Any]:
     return call
 
 
-def with_callbacks(function: Callable[..., Any], is_by_name: bool = False) -> Callable[..., Any]:
-    """Return a function that converts the functions among its arguments, and in lists of these.
+def with_callbacks(
+    function: Callable[..., Any], places: Collection[int] | None = None
+) -> Callable[..., Any]:
+    """Return a function that converts the functions among its arguments.
 
-    ``is_by_name`` says that those are given by name: others may be anything.
+    Those at some places, and by name, and anything else as it is; or all, and in lists of these.
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
         kwargs = {name: _callback(x) for name, x in kwargs.items()}
-        return function(*(args if is_by_name else map(_callback, args)), **kwargs)
+        are = [places is None or place in places for place in range(len(args))]
+        given = [_callback(x) if is_it else x for x, is_it in zip(args, are, strict=True)]
+        return function(*given, **kwargs)
 
     return call
 

@@ -475,7 +475,8 @@ class Variable:
             self.kinds = [kind_of(leaf) for leaf in leaves]
             return False
         if structure != self.structure and not self.may_be_missing and self.entry is not DONT_CARE:
-            forms = alike_but_for_none([self.form if self.entry is None else self.entry, value])
+            entry = self.entry if self.form is DONT_CARE or self.entry is not None else self.form
+            forms = alike_but_for_none([entry, value])
             if tree.flatten(forms[0])[1] == tree.flatten(forms[1])[1]:
                 self.form = forms[0]
                 self._begin_as(forms[0])

@@ -56,7 +56,7 @@ def names_in(test: ast.expr) -> frozenset[str] | None:
     return frozenset(names)
 
 
-class _Sized:
+class Sized:
     """What stands for an array whose shape a test asks for, and notes it if it asks for more."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -102,7 +102,7 @@ class Counted:
         held = list(self.at(state, index))
         for position, steps in self._shapes.items():
             shape = zip(held[position].shape, steps, strict=True)
-            held[position] = _Sized(tuple([size + index * step for size, step in shape]))
+            held[position] = Sized(tuple([size + index * step for size, step in shape]))
         return tuple(held)
 
     def at(self, state: Sequence[Any], index: Any) -> tuple[Any, ...]:

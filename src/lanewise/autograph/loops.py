@@ -15,7 +15,7 @@ import numpy as np
 
 from lanewise.autograph.ahead import Ahead
 from lanewise.autograph.branches import stops, truth
-from lanewise.autograph.counted import MOST, Counted, counted, depends_on
+from lanewise.autograph.counted import MOST, Counted, Sized, counted, depends_on
 from lanewise.autograph.describe import describe
 from lanewise.autograph.for_loops import SHORT, For
 from lanewise.autograph.optional import asked
@@ -117,7 +117,7 @@ class While:
                 break
             self.state = asked
             yield None
-            if any([getattr(x, "is_read", False) for x in asked]):
+            if any([type(x) is Sized and x.is_read for x in asked]):
                 self._answer = None
         self.state = now
         is_known = self._answer is False and len(trace.operations) == mark[0]

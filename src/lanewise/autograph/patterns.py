@@ -46,8 +46,13 @@ def lower_match(node: ast.Match, names: Names) -> list[ast.stmt]:
     """Return the statements that a ``match`` statement becomes."""
     subject = names.fresh("t")
     value = node.subject
-    if any([contains(case.pattern, ast.MatchSequence) for case in node.cases]):
-        value = hook("matched", value)
+    parts = [part for case in node.cases for part in ast.walk(case.pattern)]
+    is_by_class = any([
+        isinstance(part, ast.MatchClass) and bool(part.patterns or part.kwd_patterns)
+        for part in parts
+    ])  # fmt: skip
+    if is_by_class or any([isinstance(part, ast.MatchSequence) for part in parts]):
+        value = hook("matched", value, constant(is_by_class))
     first = place(assign(subject, value), node)
     return [first, *_cases(node.cases, subject, names)]
 

@@ -186,12 +186,11 @@ def _asked(variant: Variant) -> Tensor:
 
 
 def _operated(variant: Variant, name: str, *others: Any) -> Any:
-    function = getattr(operator, f"__{name.removeprefix('r') if others else name}__", None)
-    if name == "rshift" or function is None:
-        function = operator.rshift
-    if others and name.startswith("r") and name != "rshift":
-        return applied(variant, lambda x: fn(function)(others[0], x))
-    return applied(variant, lambda x: fn(function)(x, *others))
+    if hasattr(operator, f"__{name}__"):
+        function = getattr(operator, f"__{name}__")
+        return applied(variant, lambda x: fn(function)(x, *others))
+    function = getattr(operator, f"__{name.removeprefix('r')}__")
+    return applied(variant, lambda x: fn(function)(others[0], x))
 
 
 def _text(variant: Variant, conversion: str, spec: str = "") -> str:

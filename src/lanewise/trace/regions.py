@@ -34,11 +34,12 @@ from lanewise.trace.slots import (
 )
 from lanewise.trace.tensor import Tensor, lift
 from lanewise.trace.trace import Trace, resolve, state
+from lanewise.trace.variants import Variant
 
 
 def holds_traced(value: Any) -> bool:
-    """Whether a value is a tensor, a text of one, or a container with one in it."""
-    return any([isinstance(leaf, (Tensor, Text)) for leaf in tree.flatten(value)[0]])
+    """Whether a value is a tensor, a text of one, a variant, or a container with one in it."""
+    return any([isinstance(leaf, (Tensor, Text, Variant)) for leaf in tree.flatten(value)[0]])
 
 
 class Stateful(BaseException):
@@ -49,8 +50,7 @@ class Stateful(BaseException):
 
     def __init__(self, name: str, line: Any) -> None:
         super().__init__(name)
-        self.name = name
-        self.line = line
+        self.name, self.line = name, line
 
 
 class Watched(Trace):

@@ -184,6 +184,7 @@ def _operator(name: str) -> Callable[..., Any]:
 for _name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split():
     setattr(Variant, f"__{_name}__", _operator(_name))
     setattr(Variant, f"__r{_name}__", _operator(f"r{_name}"))
+    setattr(Variant, f"__i{_name}__", _operator(f"i{_name}"))
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(Variant, f"__{_name}__", _operator(_name))
 

@@ -179,6 +179,11 @@ def _first(columns: Columns, value: Any, message: str) -> Any:
 def _equal(columns: Columns, value: Any) -> Any:
     """Return which elements are equal to a value."""
     element = element_of(settle(value))
+    if columns.element.classes or (element is not None and element.classes):
+        raise UnsupportedError(
+            f"an object is looked for{at(here())} in a list whose length is data, of objects that "
+            "were made where the data steer. Compare what they hold in a loop"
+        )
     if element is None or element.structure != columns.element.structure:
         leaves = [each is not None and _is_leaf(each) for each in (element, columns.element)]
         if element is None or all(leaves) or not any(leaves):
@@ -187,11 +192,6 @@ def _equal(columns: Columns, value: Any) -> Any:
                 "elements have another form: use numbers, or tuples of as many"
             )
         return as_tensor(np.zeros(1, bool))
-    if element.classes or columns.element.classes:
-        raise UnsupportedError(
-            f"an object is looked for{at(here())} in a list whose length is data, of objects that "
-            "were made where the data steer. Compare what they hold in a loop"
-        )
     if element.has_arrays or columns.element.has_arrays:
         raise UnsupportedError(
             f"a value is looked for in a list of arrays{at(here())}. Compare them in a loop, with "

@@ -42,6 +42,7 @@ from lanewise.trace.regions import born, in_region
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, read, weak
 from lanewise.trace.trace import require_trace, state
+from lanewise.trace.variants import Variant
 
 #: What lists are that are no longer Python's.
 TRACED = (Columns, Grown)
@@ -232,8 +233,13 @@ def unpacked(items: Any, count: int, last: int | None = None) -> Any:
     ]  # fmt: skip
 
 
-def matched(value: Any) -> Any:
-    """What a ``match`` statement looks into, where patterns have lengths."""
+def matched(value: Any, is_by_class: bool) -> Any:
+    """What a ``match`` statement looks into, where patterns have lengths or parts of a class."""
+    if is_by_class and any([type(leaf) is Variant for leaf in tree.flatten(value)[0]]):
+        raise UnsupportedError(
+            f"a match statement asks for parts of a class{at(here())}, while the data decide which "
+            "object it is. Write isinstance() and the attributes"
+        )
     if state.has_contents and any(map(holds, tree.flatten(value, holds)[0])):
         raise UnsupportedError(
             f"a match statement asks how long a list is whose length is data{at(here())}. Write if "
