@@ -395,18 +395,6 @@ def test_messages_name_no_inner_names():
     assert re.search(r"test_constructs_messages\.py:\d+", str(info.value))
 
 
-class Pair:
-    def __init__(self, a, b):
-        self.a, self.b = a, b
-
-
-def chosen_object(x):
-    pair = Pair(x, 1.0)
-    if x > 0:
-        pair = Pair(1.0, x)
-    return pair.a - pair.b
-
-
 class Slots:
     __slots__ = ("a",)
 
@@ -443,7 +431,6 @@ class Row:
 @pytest.mark.parametrize(
     ("func", "message"),
     [
-        (chosen_object, "of type Pair in one branch and another Pair in another .* a dataclass"),
         (chosen_slots, "of type Slots in one branch and another Slots in another .* a dataclass"),
         (chosen_sets, "is a set with keys .* in one branch and another set with keys "),
         (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+
 import numpy as np
 import pytest
 
@@ -79,6 +81,18 @@ class Account:
 
     def __contains__(self, amount):
         return amount < self.balance
+
+
+class Tally:
+    def __init__(self):
+        self.total = 0.0
+
+    def __iadd__(self, amount):
+        self.total = self.total + amount
+        return self
+
+    def __add__(self, amount):
+        return amount
 
 
 def nearest(x):
@@ -241,6 +255,36 @@ def as_keys(x):
     return prices[body], SCENE.index(body), body in SCENE[:2]
 
 
+def by_heaps(x):
+    queue = []
+    for i, v in enumerate(x[:3]):
+        heapq.heappush(queue, (v, i, SCENE[i]))
+    first = heapq.heappop(queue)[2]
+    best = (np.inf, None)
+    for i, v in enumerate(x[:3]):
+        best = min(best, (v, SCENE[i]))
+    rows = [(v, i, SCENE[i]) for i, v in enumerate(x[:3])]
+    return first.area, min(rows)[2] is first, sorted(rows)[1][2].area, best[1].area
+
+
+def before_a_loop_of_many_turns(x):
+    body, name, state = None, None, "off"
+    for i in range(40):
+        if x[i % 4] > 0.5:
+            body, name = SCENE[i % 3] if i < 2 else SCENE[0], "a"
+        elif state == "off" and x[i % 4] < -0.5:
+            state = "on"
+    return body is None, name == "a", state == "on", 0.0 if body is None else body.area
+
+
+def changed_in_place(x):
+    one, other = Tally(), Tally()
+    tally = one if x[0] > 0 else other
+    tally += x[1]
+    tally += 1.0
+    return one.total, other.total, tally is one
+
+
 def kept_in_a_list(x):
     hits = []
     for v in x:
@@ -253,7 +297,7 @@ FOLLOWED = [
     nearest, nearest_or_none, best_pair, by_a_key, by_an_index, its_class,
     an_attribute_that_may_be_missing, down_a_tree, down_a_long_chain, bounces, changed_by_methods,
     handed_on_by_a_loop, operators, swapped, sorted_in_place, one_of_a_list, arrays_of_them,
-    as_keys, kept_in_a_list,
+    as_keys, kept_in_a_list, by_heaps, before_a_loop_of_many_turns, changed_in_place,
 ]  # fmt: skip
 
 

@@ -446,7 +446,12 @@ def _columns(keys: list[Any]) -> list[Tensor]:
         return [column]
     first = keys[0]
     if all(isinstance(k, (tuple, list)) and len(k) == len(first) for k in keys):
-        return [c for part in zip(*keys, strict=True) for c in _columns(list(part))]
+        found = []
+        for part in zip(*keys, strict=True):
+            found += _columns(list(part))
+            if not is_traced(part) and scalars(part) and len(set(part)) == len(part):
+                break  # no two are equal so far
+        return found
     if not is_traced(keys):  # texts and the like: their ranks
         ranked: list[Any] = []
         for k in sorted(keys):

@@ -24,7 +24,7 @@ from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, is_keyed
-from lanewise.trace.mixed import code_among, note_mixed
+from lanewise.trace.mixed import CHOOSE, code_among, note_mixed
 from lanewise.trace.regions import born, note_twin_of
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.table.checks import checked, of_truth
@@ -173,7 +173,7 @@ def less(first: Any, second: Any) -> Any:
     if not _are_sequences(first, second):
         return truth(first < second)
     result: Any = len(first) < len(second)
-    found: list[tuple[Any, Any, Any]] = []
+    found: list[tuple[Any, Any, Any, Any]] = []
     are_same: Any = True  # all up to here
     for x, y in zip(first, second, strict=False):
         try:
@@ -184,12 +184,23 @@ def less(first: Any, second: Any) -> Any:
             require(negated(are_same), error)
             break
         if same is not True:
-            found.append((same, x, y))
+            found.append((are_same, same, x, y))
         are_same = both(are_same, lambda same=same: same)
         if are_same is False:
             break
-    for same, x, y in reversed(found):
-        result = choose(same, result, less(x, y)) if isinstance(same, Tensor) else less(x, y)
+    for is_asked, same, x, y in reversed(found):
+        try:
+            if isinstance(is_asked, Tensor) and Variant in (type(x), type(y)):
+                sides = [lambda x=x, y=y: less(x, y), lambda: False]
+                is_less = CHOOSE[0](read(is_asked), sides)
+            else:
+                is_less = less(x, y)
+        except TypeError as error:  # of objects, which Python may never come to
+            if is_asked is True:
+                raise
+            require(negated(is_asked), error)
+            is_less = False
+        result = choose(same, result, is_less) if isinstance(same, Tensor) else is_less
     return result
 
 
