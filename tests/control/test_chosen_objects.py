@@ -338,6 +338,29 @@ def test_none_is_an_error_of_the_example():
         lw.vmap(f)(np.array([1.0, -2.0]))
 
 
+class Meter:
+    def __init__(self):
+        self.reading = 1.0
+
+    @property
+    def value(self):
+        return self.reading
+
+    @value.deleter
+    def value(self):
+        self.reading = 0.0
+
+
+def test_a_deleter_follows_data():
+    def f(x):
+        meter = Meter()
+        if x > 0:
+            del meter.value
+        return meter.reading
+
+    assert lw.vmap(f)(np.array([1.0, -1.0])).tolist() == [0.0, 1.0]
+
+
 def test_derivatives():
     def f(x):
         body = SCENE[0] if x[3] > 0 else SCENE[1]

@@ -274,6 +274,10 @@ def setattr(o: Any, name: str, v: Any) -> None:
 
 def delattr(o: Any, name: str) -> None:
     """``del o.name``."""
+    found = inspect.getattr_static(type(o), name, None) if state.trace is not None else None
+    if type(found) is property and found.fdel is not None:
+        fn(found.fdel)(o)
+        return
     if is_watched() and type(o) is not Variant:
         note_attribute(o, name)
     builtins.delattr(o, name)

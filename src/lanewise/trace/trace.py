@@ -233,9 +233,11 @@ class Trace(Builder):
         state.attempt, state.floating, state.messages, room = self._outer
         if room == math.inf:  # the outermost one
             state.room_to_record = room
-        while state.trace is not self and state.trace is not None:
-            state.trace.undo()
-        state.trace = self.parent
+        try:
+            while state.trace is not self and state.trace is not None:
+                state.trace.undo()
+        finally:  # code of the user's may raise where it is undone
+            state.trace = self.parent
         if state.watch is not None:
             self._tell_watch(False)
         if error is None:
