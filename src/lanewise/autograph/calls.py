@@ -176,7 +176,7 @@ def _function(f: Any) -> Any:
 def _library(f: Any) -> Any:
     """Return what to call in place of a function that is not converted."""
     code = getattr(f, "__code__", None)
-    if code is _ASKING:
+    if code is ASKING:
         return f
     if code in DECORATED:
         return DECORATED[code](f)
@@ -377,7 +377,7 @@ def _asking(method: Any) -> Any:
 
 
 #: The code of what stands in a class for such a method.
-_ASKING = _asking(len).__code__
+ASKING = _asking(len).__code__
 
 
 def _construct(cls: Any, *args: Any, **kwargs: Any) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 
 from lanewise.autograph.calls import fn
 from lanewise.autograph.describe import STANDING, describe
+from lanewise.autograph.identity import is_
 from lanewise.autograph.known_calls import is_library
 from lanewise.autograph.optional import optional
 from lanewise.autograph.subscripts import delattr, delitem, getitem, setattr, setitem
@@ -29,6 +30,7 @@ from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace.formatting import Field, Text, placeholder
 from lanewise.trace.mixed import CHOOSE
+from lanewise.trace.scratch import is_traced
 from lanewise.trace.tensor import Tensor, as_tensor, read, weak
 from lanewise.trace.trace import require_trace
 from lanewise.trace.variants import ON_VARIANTS, TAG, Alternatives, Variant, alternatives_of, tag_of
@@ -77,12 +79,12 @@ def of_one(x: Any) -> Variant:
     return Variant(Tensor(trace, trace.scalar(tag_of(x), TAG)), alternatives_of([x]))
 
 
-def applied(variant: Variant, function: Callable[[Any], Any]) -> Any:
-    """Return what a function that changes nothing gives of the object.
+def applied(variant: Variant, function: Callable[[Any], Any], others: Any = ()) -> Any:
+    """Return what a function that changes nothing gives of the object, and of others.
 
-    Of texts it is taken at once, unless one of them raises.
+    Of texts it is taken at once, unless one of them raises, or may when the graph runs.
     """
-    if all([type(x) in (str, bytes) for x in variant._among]):
+    if all([type(x) in (str, bytes) for x in variant._among]) and not is_traced(others):
         try:
             return chosen(variant, [function(x) for x in variant._among])
         except (TypeError, ValueError, LookupError):
@@ -143,7 +145,7 @@ def _setattr(variant: Variant, name: str, value: Any) -> None:
 
 def _compared(symbol: str) -> Callable[..., Any]:
     def call(variant: Variant, other: Any) -> Any:
-        return applied(variant, lambda x: compare(symbol, x, other))
+        return applied(variant, lambda x: compare(symbol, x, other), (other,))
 
     return call
 
@@ -162,6 +164,10 @@ def _has_own_notion(x: Any) -> bool:
 
 def is_object(variant: Variant, other: Any) -> Any:
     """Return ``variant is other``."""
+    others = list(other._among) if type(other) is Variant else [other]
+    for x in variant._among:
+        for y in others:
+            _ = _is(x, y) or is_(x, y)  # which raises where nobody knows
     if type(other) is Variant:
         return weak(np.equal(variant._tag, other._tag), bool)
     tag = next((tag for tag, x in variant._among.by_tag.items() if _is(x, other)), None)
@@ -188,9 +194,9 @@ def _asked(variant: Variant) -> Tensor:
 def _operated(variant: Variant, name: str, *others: Any) -> Any:
     if hasattr(operator, f"__{name}__"):
         function = getattr(operator, f"__{name}__")
-        return applied(variant, lambda x: fn(function)(x, *others))
+        return applied(variant, lambda x: fn(function)(x, *others), others)
     function = getattr(operator, f"__{name.removeprefix('r')}__")
-    return applied(variant, lambda x: fn(function)(others[0], x))
+    return applied(variant, lambda x: fn(function)(others[0], x), others)
 
 
 def _text(variant: Variant, conversion: str, spec: str = "") -> str:
@@ -232,13 +238,8 @@ def _contains(variant: Variant, item: Any) -> Any:
 def with_each(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Call a function that takes no variants, in a branch for each alternative of its arguments."""
     for key, x in (*enumerate(args), *kwargs.items()):
-        variant = (
-            x
-            if type(x) is Variant
-            else next(filter(_is_variant, x), None)
-            if (type(x) in (list, tuple))
-            else None
-        )
+        parts = x if type(x) in (list, tuple) else (x,)
+        variant = next(filter(_is_variant, parts), None)
         if variant is None:
             continue
 
@@ -248,8 +249,15 @@ def with_each(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
                 return with_each(f, args, {**kwargs, key: y})
             return with_each(f, (*args[:key], y, *args[key + 1 :]), kwargs)
 
-        return applied(variant, call)
+        if f not in _PURE and type(getattr(f, "__self__", None)) not in (str, bytes):
+            return each(variant, call)
+        others = [part for part in (*args, *kwargs.values()) if not has_variant((part,))]
+        return applied(variant, call, others)
     return fn(f)(*args, **kwargs)
+
+
+#: What does nothing but give a value, beside methods of texts.
+_PURE = frozenset((len, ord, int, float, str, repr, format, abs, hash, bool, ascii, bytes))
 
 
 def _is_variant(x: Any) -> bool:
@@ -311,7 +319,7 @@ ON_VARIANTS.update(
         "getattr": _getattr,
         "setattr": _setattr,
         "delattr": lambda variant, name: each(variant, lambda x: delattr(x, name)),
-        "getitem": lambda variant, key: applied(variant, lambda x: getitem(x, key)),
+        "getitem": lambda variant, key: applied(variant, lambda x: getitem(x, key), (key,)),
         "setitem": lambda variant, key, v: each(variant, lambda x: setitem(x, key, v)),
         "delitem": lambda variant, key: each(variant, lambda x: delitem(x, key)),
         "call": lambda variant, *args, **kwargs: each(variant, lambda x: fn(x)(*args, **kwargs)),

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import optree
 
-from lanewise.autograph.calls import HOOKS, _construct, fn
+from lanewise.autograph.calls import ASKING, HOOKS, _construct, fn
 from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.known_calls import is_library
 from lanewise.autograph.lists import algebra, edits, hooks, keyed, nested
@@ -321,7 +321,7 @@ def _is_followed(made: Any) -> bool:
     if not isinstance(made, FunctionType):
         return False
     is_making = made.__name__ in ("__init__", "__new__") and not is_library(made.__module__)
-    return is_making or is_converted(made.__code__)
+    return is_making or is_converted(made.__code__) or made.__code__ is ASKING
 
 
 def _holds(x: Any) -> bool:
