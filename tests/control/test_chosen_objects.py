@@ -255,6 +255,55 @@ def as_keys(x):
     return prices[body], SCENE.index(body), body in SCENE[:2]
 
 
+class Bin:
+    def __init__(self, number):
+        self.items, self.counts, self._tag = [], {"n": 0}, number * 10.0
+
+
+def lists_that_they_hold(x):
+    a, b = Bin(1), Bin(2)
+    for v in x:
+        chosen = a if v > 0 else b
+        chosen.items.append(v)
+        chosen.counts["n"] += 1
+    last = a if x[0] > 0 else b
+    last.items.extend([2.0, 3.0])
+    last.items[0] = 5.0
+    return len(a.items), sum(b.items), a.counts["n"], b.counts["n"], last.items[0], last._tag
+
+
+def containers_by_name(x):
+    rows, table = {"up": [], "down": []}, {"up": {"n": 0, "sum": 0.0}, "down": {"n": 0, "sum": 0.0}}
+    seen = {"up": set(), "down": set()}
+    for v in x:
+        name = "up" if v > 0 else "down"
+        rows[name].append(v)
+        table[name]["n"] += 1
+        table[name]["sum"] += v
+        seen[name].add(int(v * 2))
+    return (
+        sum(rows["up"]),
+        len(rows["down"]),
+        table["up"]["n"],
+        table["down"]["sum"],
+        len(seen["up"]),
+    )
+
+
+def children_of_a_node(x):
+    leaves = [Node(1.0), Node(2.0), Node(3.0)]
+    roots = [Node(4.0, leaves), Node(5.0, leaves[:1])]
+    node = roots[0] if x[0] > 0 else roots[1]
+    total = node.value
+    for child in node.left:
+        total += child.value
+    return total, len(node.left)
+
+
+def functions_of_numpy(x):
+    return {"mean": np.mean, "max": np.max}["mean" if x[0] > 0 else "max"](x)
+
+
 def by_heaps(x):
     queue = []
     for i, v in enumerate(x[:3]):
@@ -297,6 +346,7 @@ FOLLOWED = [
     nearest, nearest_or_none, best_pair, by_a_key, by_an_index, its_class,
     an_attribute_that_may_be_missing, down_a_tree, down_a_long_chain, bounces, changed_by_methods,
     handed_on_by_a_loop, operators, swapped, sorted_in_place, one_of_a_list, arrays_of_them,
+    lists_that_they_hold, containers_by_name, children_of_a_node, functions_of_numpy,
     as_keys, kept_in_a_list, by_heaps, before_a_loop_of_many_turns, changed_in_place,
 ]  # fmt: skip
 

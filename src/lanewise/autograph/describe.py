@@ -36,7 +36,7 @@ STANDING: dict[type, str] = {
 def describe(value: Any) -> str:
     """Return what to call the value of a variable in a message."""
     if type(value) is Variant:
-        return str(value._among)
+        return str(value._lw_among)
     value = value.object if type(value) is Instance else value
     value = value.origin if isinstance(value, Packed) else value
     kind = kind_of(value)

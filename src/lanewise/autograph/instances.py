@@ -100,7 +100,7 @@ def new_classes(
                 continue
             if type(leaf) is Variant:
                 kinds = _kinds_of(leaf)
-                if len(kinds) == 1 and new_classes(list(leaf._among), regions, which) >= kinds:
+                if len(kinds) == 1 and new_classes(list(leaf._lw_among), regions, which) >= kinds:
                     found.update(kinds)
                 continue
             x = leaf.object if type(leaf) is Instance else leaf
@@ -133,27 +133,27 @@ def _opened_leaf(leaf: Any, classes: frozenset[type]) -> Any:
         return Instance(leaf, classes)
     if type(leaf) is not Variant or len(_kinds_of(leaf) - classes) or not _kinds_of(leaf):
         return leaf
-    objects = [x for x in leaf._among if x is not None]
+    objects = [x for x in leaf._lw_among if x is not None]
     if len({(type(x), tuple(vars(x))) for x in objects}) > 1:
         return leaf
     whole = Instance(_one_of(leaf, objects), classes)
-    if len(objects) == len(leaf._among):
+    if len(objects) == len(leaf._lw_among):
         return whole
     return ON_VARIANTS["optional"](whole, ON_VARIANTS["is not none"](leaf))
 
 
 def _kinds_of(variant: Variant) -> frozenset[type]:
-    return frozenset(map(type, variant._among)) - {NoneType}
+    return frozenset(map(type, variant._lw_among)) - {NoneType}
 
 
 def _one_of(variant: Variant, objects: Sequence[Any]) -> Any:
     """Return an object that holds what the one of a variant holds."""
     kind = type(objects[0])
     made = note_made(born(object.__new__(kind)))
-    tags = {id(x): tag for tag, x in variant._among.by_tag.items()}
-    own = Variant(variant._tag, Alternatives({tags[id(x)]: x for x in objects}))
+    tags = {id(x): tag for tag, x in variant._lw_among.by_tag.items()}
+    own = Variant(variant._lw_tag, Alternatives({tags[id(x)]: x for x in objects}))
     for name in vars(objects[0]):
-        values = [vars(x)[name] for x in own._among]
+        values = [vars(x)[name] for x in own._lw_among]
         made.__dict__[name] = ON_VARIANTS["chosen"](own, values, f"the attribute {name!r}")
     _note_copy(made, objects)
     return made

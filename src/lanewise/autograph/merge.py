@@ -389,7 +389,7 @@ class Merge:
     def _is_inner(self, leaf: Any) -> bool:
         """Whether a leaf was made in one of the branches, and means nothing outside of it."""
         leaf = leaf.place if type(leaf) is Picked else leaf
-        leaf = leaf._tag if type(leaf) is Variant else leaf
+        leaf = leaf._lw_tag if type(leaf) is Variant else leaf
         return type(leaf) is Tensor and any(leaf._trace is region for region in self.regions)
 
 

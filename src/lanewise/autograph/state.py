@@ -265,7 +265,7 @@ def kind_of(leaf: Any) -> Kind | None:
     if type(leaf) in WEAK_DTYPES:
         return Kind(WEAK_DTYPES[type(leaf)], (), type(leaf))
     if type(leaf) is Variant:
-        return Kind(TAG, (), leaf._among)
+        return Kind(TAG, (), leaf._lw_among)
     if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in NUMERIC_KINDS:
         return Kind(leaf.dtype, leaf.shape, None)
     return None
@@ -371,7 +371,7 @@ def value_of(leaf: Any, kind: Kind, reads: Callable[[Any], Value] = lift) -> Val
     if type(leaf) in WEAK_DTYPES:
         return trace.scalar(leaf, kind.dtype)
     if kind.is_tag:
-        return lift(leaf._tag) if type(leaf) is Variant else trace.scalar(tag_of(leaf), TAG)
+        return lift(leaf._lw_tag) if type(leaf) is Variant else trace.scalar(tag_of(leaf), TAG)
     seen = trace.seen.get(id(leaf)) if isinstance(trace, Region) else None
     value = reads(leaf) if seen is None else seen[1]
     if value.type.dtype == kind.dtype:

@@ -189,7 +189,7 @@ def _set_traced(a: Any, k: Any, v: Any) -> None:
     if type(k) is Variant and type(a) is not dict:
         ON_VARIANTS["put"](k, a, v)
         return
-    if type(k) is Variant and all([x in a for x in k._among]):
+    if type(k) is Variant and all([x in a for x in k._lw_among]):
         put_entry(a, k, v)
         return
     if isinstance(a, dict) and ON_CONTENTS["keyed"](a, k):

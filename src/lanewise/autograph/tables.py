@@ -253,8 +253,8 @@ def _entry(mapping: Mapping[Any, Any], key: Any) -> tuple[Any, Tensor]:
 def put_entry(mapping: dict[Any, Any], key: Variant, value: Any) -> None:
     """Carry out ``mapping[key] = value`` for a key that data choose, of which all have entries."""
     note_container(mapping)
-    for tag, own in key._among.by_tag.items():
-        is_it = weak(np.equal(key._tag, tag), bool)
+    for tag, own in key._lw_among.by_tag.items():
+        is_it = weak(np.equal(key._lw_tag, tag), bool)
         mapping[own] = one_or_other(is_it, value, mapping[own], "an entry of a dict")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import operator
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,7 @@ from lanewise.autograph.identity import is_
 from lanewise.autograph.known_calls import is_library
 from lanewise.autograph.optional import optional
 from lanewise.autograph.subscripts import delattr, delitem, getitem, setattr, setitem
-from lanewise.autograph.tables import Table, one_or_other
+from lanewise.autograph.tables import Table, one_or_other, pick
 from lanewise.autograph.templates import TEMPLATES, Template, Templates, shown
 from lanewise.autograph.values import choose, compare, negated, require
 from lanewise.errors import UnsupportedError, at
@@ -43,30 +44,45 @@ MOST_TEXTS = 100
 
 def is_one(variant: Variant, tag: int) -> Tensor:
     """Return whether a variant is the alternative of a tag."""
-    return weak(np.equal(variant._tag, tag), bool)
+    return weak(np.equal(variant._lw_tag, tag), bool)
 
 
 def place_of(variant: Variant) -> Tensor:
     """Return which of its alternatives a variant is, counted from 0."""
-    tags = list(variant._among.by_tag)
+    tags = list(variant._lw_among.by_tag)
     if tags[-1] - tags[0] == len(tags) - 1:
-        return weak(variant._tag - tags[0], int)
-    return weak(sum([i * np.equal(variant._tag, tag) for i, tag in enumerate(tags)]), int)
+        return weak(variant._lw_tag - tags[0], int)
+    return weak(sum([i * np.equal(variant._lw_tag, tag) for i, tag in enumerate(tags)]), int)
 
 
 def chosen(variant: Variant, values: Sequence[Any], name: str = "the result") -> Any:
     """Return the one of some values, one for each alternative, that belongs to a variant's."""
+    kinds = set(map(type, values))
+    if kinds == {list}:
+        return pick(values, place_of(variant))
+    if kinds <= _CONTAINERS and len(set(map(id, values))) > 1:
+        return _reference(variant, values)
     if len(values) >= MANY:
         return Table(values, name).at(place_of(variant))
     result = values[-1]
-    for tag, value in zip(reversed([*variant._among.by_tag][:-1]), values[-2::-1], strict=True):
+    for tag, value in zip(reversed([*variant._lw_among.by_tag][:-1]), values[-2::-1], strict=True):
         result = one_or_other(is_one(variant, tag), value, result, name)
     return result
 
 
+#: What is chosen as the object that it is, so that what changes in it is changed there.
+_CONTAINERS = frozenset((dict, set, deque, defaultdict, Counter, OrderedDict))
+
+
+def _reference(variant: Variant, values: Sequence[Any]) -> Variant:
+    """Return the one of some objects that belongs to a variant's, as it is."""
+    tags = as_tensor(np.array(list(map(tag_of, values)), TAG))
+    return Variant(tags[place_of(variant)], alternatives_of(values))
+
+
 def each(variant: Variant, function: Callable[[Any], Any]) -> Any:
     """Return what a function gives of the object, recorded in a branch for each alternative."""
-    by_tag = variant._among.by_tag
+    by_tag = variant._lw_among.by_tag
     if len(by_tag) == 1:
         return function(*by_tag.values())
     lead = is_one(variant, next(iter(by_tag))) if len(by_tag) == 2 else place_of(variant)
@@ -84,9 +100,9 @@ def applied(variant: Variant, function: Callable[[Any], Any], others: Any = ()) 
 
     Of texts it is taken at once, unless one of them raises, or may when the graph runs.
     """
-    if all([type(x) in (str, bytes) for x in variant._among]) and not is_traced(others):
+    if all([type(x) in (str, bytes) for x in variant._lw_among]) and not is_traced(others):
         try:
-            return chosen(variant, [function(x) for x in variant._among])
+            return chosen(variant, [function(x) for x in variant._lw_among])
         except (TypeError, ValueError, LookupError):
             pass  # for those examples only
     return each(variant, function)
@@ -98,7 +114,7 @@ def applied(variant: Variant, function: Callable[[Any], Any], others: Any = ()) 
 def _getattr(variant: Variant, name: str) -> Any:
     if name.startswith("__") and name != "__name__":
         raise AttributeError(name)  # which Python, or other code, looks for
-    if any([_runs_code(x, name) for x in variant._among]):
+    if any([_runs_code(x, name) for x in variant._lw_among]):
         return each(variant, lambda x: getattr(x, name))
     return _read(variant, lambda x: getattr(x, name), AttributeError, f"the attribute {name!r}")
 
@@ -113,7 +129,7 @@ def _entry(variant: Variant, owner: Any) -> Any:
 def _read(variant: Variant, get: Callable[[Any], Any], missing: type[Exception], name: str) -> Any:
     """Return what there is of the object; where there is none, its examples raise the error."""
     found, errors = {}, {}
-    for tag, x in variant._among.by_tag.items():
+    for tag, x in variant._lw_among.by_tag.items():
         try:
             found[tag] = get(x)
         except missing as error:
@@ -121,9 +137,9 @@ def _read(variant: Variant, get: Callable[[Any], Any], missing: type[Exception],
     if not found:
         raise next(iter(errors.values()))
     for tag, error in errors.items():
-        require(weak(np.not_equal(variant._tag, tag), bool), error)
-    among = Alternatives({tag: variant._among.by_tag[tag] for tag in found})
-    return chosen(Variant(variant._tag, among), list(found.values()), name)
+        require(weak(np.not_equal(variant._lw_tag, tag), bool), error)
+    among = Alternatives({tag: variant._lw_among.by_tag[tag] for tag in found})
+    return chosen(Variant(variant._lw_tag, among), list(found.values()), name)
 
 
 def _runs_code(x: Any, name: str) -> bool:
@@ -152,8 +168,8 @@ def _compared(symbol: str) -> Callable[..., Any]:
 
 def equals(variant: Variant, other: Any) -> Any:
     """Return ``variant == other``."""
-    if not any(map(_has_own_notion, variant._among)):
-        return chosen(variant, [compare("==", x, other) for x in variant._among])
+    if not any(map(_has_own_notion, variant._lw_among)):
+        return chosen(variant, [compare("==", x, other) for x in variant._lw_among])
     return each(variant, lambda x: compare("==", x, other))
 
 
@@ -164,13 +180,13 @@ def _has_own_notion(x: Any) -> bool:
 
 def is_object(variant: Variant, other: Any) -> Any:
     """Return ``variant is other``."""
-    others = list(other._among) if type(other) is Variant else [other]
-    for x in variant._among:
+    others = list(other._lw_among) if type(other) is Variant else [other]
+    for x in variant._lw_among:
         for y in others:
             _ = _is(x, y) or is_(x, y)  # which raises where nobody knows
     if type(other) is Variant:
-        return weak(np.equal(variant._tag, other._tag), bool)
-    tag = next((tag for tag, x in variant._among.by_tag.items() if _is(x, other)), None)
+        return weak(np.equal(variant._lw_tag, other._lw_tag), bool)
+    tag = next((tag for tag, x in variant._lw_among.by_tag.items() if _is(x, other)), None)
     return False if tag is None else is_one(variant, tag)
 
 
@@ -180,9 +196,11 @@ def _is(x: Any, y: Any) -> bool:
 
 def truth_of(variant: Variant) -> Any:
     """Return ``bool(variant)``, which may be data."""
-    if any([isinstance(getattr(type(x), "__bool__", None), FunctionType) for x in variant._among]):
+    if any(
+        [isinstance(getattr(type(x), "__bool__", None), FunctionType) for x in variant._lw_among]
+    ):
         return each(variant, lambda x: fn(getattr(type(x), "__bool__", bool))(x))
-    return chosen(variant, [bool(x) for x in variant._among])
+    return chosen(variant, [bool(x) for x in variant._lw_among])
 
 
 def _asked(variant: Variant) -> Tensor:
@@ -200,24 +218,24 @@ def _operated(variant: Variant, name: str, *others: Any) -> Any:
 
 
 def _text(variant: Variant, conversion: str, spec: str = "") -> str:
-    text = placeholder(variant, conversion, spec, list(variant._among))
+    text = placeholder(variant, conversion, spec, list(variant._lw_among))
     return text or _refuse(variant, "asked for its text by code that is not converted")
 
 
 def text_of(string: str, fields: dict[str, Field]) -> Any:
     """Return a text with the texts of variants in the place of their placeholders, if not many."""
-    if math.prod([len(field.value._among) for field in fields.values()]) > MOST_TEXTS:
+    if math.prod([len(field.value._lw_among) for field in fields.values()]) > MOST_TEXTS:
         return Text(string, fields)
     if not fields:
         return string
     (key, field), *rest = fields.items()
-    texts = [shown(x, field.conversion, field.spec) for x in field.value._among]
+    texts = [shown(x, field.conversion, field.spec) for x in field.value._lw_among]
     found = [text_of(string.replace(key, text), dict(rest)) for text in texts]
     return chosen(field.value, found, "a text")
 
 
 def _iterated(variant: Variant) -> Any:
-    sizes = {len(x) if isinstance(x, (str, bytes)) else -1 for x in variant._among}
+    sizes = {len(x) if isinstance(x, (str, bytes)) else -1 for x in variant._lw_among}
     if len(sizes) > 1 or -1 in sizes:
         _refuse(variant, "gone through, while its elements, or how many there are, depend on that")
     return iter([getitem(variant, i) for i in range(max(sizes))])
@@ -292,8 +310,8 @@ class _OneOf(Template):
 
 
 def _template(templates: Templates, variant: Variant) -> Template:
-    parts = tuple([templates.of(x) for x in variant._among])
-    return _OneOf(templates.operand(variant._tag), tuple(variant._among.by_tag), parts)
+    parts = tuple([templates.of(x) for x in variant._lw_among])
+    return _OneOf(templates.operand(variant._lw_tag), tuple(variant._lw_among.by_tag), parts)
 
 
 TEMPLATES[Variant] = _template
@@ -308,13 +326,13 @@ ON_VARIANTS.update(
         "chosen": chosen,
         "optional": optional,
         "text": text_of,
-        "asked": lambda variant, ask: chosen(variant, [ask(x) for x in variant._among]),
+        "asked": lambda variant, ask: chosen(variant, [ask(x) for x in variant._lw_among]),
         "is": is_object,
         "truth": _asked,
         "entry": _entry,
         "put": lambda variant, owner, v: each(variant, lambda x: setitem(owner, x, v)),
         "get": lambda variant, owner, default: chosen(
-            variant, [owner.get(x, default) for x in variant._among], "an entry of a dict"
+            variant, [owner.get(x, default) for x in variant._lw_among], "an entry of a dict"
         ),
         "getattr": _getattr,
         "setattr": _setattr,

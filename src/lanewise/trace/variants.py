@@ -99,7 +99,8 @@ def _identity(x: Any) -> Any:
         return kind, x
     if kind is MethodType:
         return kind, id(x.__self__), _identity(x.__func__)
-    if kind is FunctionType and not (x.__closure__ or x.__defaults__ or x.__kwdefaults__):
+    has_own = kind is FunctionType and (x.__closure__ or x.__defaults__ or x.__kwdefaults__)
+    if kind is FunctionType and not (has_own or x.__dict__):
         return kind, x.__code__, id(x.__globals__)  # which is the same in each turn
     return kind, id(x)
 
@@ -122,7 +123,7 @@ def reachable(among: Alternatives) -> Alternatives:
 #: Classes of which an object is an alternative.
 _CLASSES = (
     str, bytes, type(None), Enum, type, FunctionType, BuiltinFunctionType, MethodType, np.ufunc,
-    functools.partial,
+    type(np.sum), functools.partial,
 )  # fmt: skip
 #: Classes of what is data, or holds some.
 _DATA = (int, float, complex, tuple, list, dict, set, np.ndarray, np.generic, BaseException)
@@ -152,17 +153,17 @@ class Variant:
 
     Attributes
     ----------
-    _tag : Tensor
+    _lw_tag : Tensor
         Which one, a scalar.
-    _among : Alternatives
+    _lw_among : Alternatives
         What it may be.
     """
 
-    __slots__ = ("_among", "_tag")
+    __slots__ = ("_lw_among", "_lw_tag")
 
     def __init__(self, tag: Tensor, among: Alternatives) -> None:
-        object.__setattr__(self, "_tag", tag)
-        object.__setattr__(self, "_among", among)
+        object.__setattr__(self, "_lw_tag", tag)
+        object.__setattr__(self, "_lw_among", among)
         state.has_contents = True
 
     __getattr__, __setattr__, __delattr__ = map(_hook, ("getattr", "setattr", "delattr"))
