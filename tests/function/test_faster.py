@@ -791,6 +791,32 @@ def test_a_long_call_is_compared_whatever_is_estimated(estimated, monkeypatch):
     assert not one.is_plain(())
 
 
+def counts(x):
+    found = {}
+    for v in x:
+        found[v] = found.get(v, 0) + 1
+    x[0] = 9
+    return max(found.values()), len(found)
+
+
+def test_interpreting_loops_that_data_end_is_given_up(monkeypatch):
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+    given_up = []
+    note = Race.note_given_up
+    monkeypatch.setattr(Race, "note_given_up", lambda *args: given_up.append(note(*args)))
+    monkeypatch.setattr(race, "LATE", 1)
+    x = default_rng(0).integers(0, 20, 500)
+    f, other = lw.function(counts), x.copy()
+    for _ in range(4):
+        assert f(x) == counts(other)
+        np.testing.assert_array_equal(x, other)
+    assert given_up
+    monkeypatch.setattr(race, "LATE", 10**12)
+    f, count = lw.function(counts), len(given_up)
+    assert f(x) == counts(other)
+    assert len(given_up) == count
+
+
 def test_a_loop_that_is_given_up_leaves_nothing_behind(monkeypatch):
     monkeypatch.setattr(race, "EARLY", 1)
     monkeypatch.setattr(race, "interpreting", lambda graph, *_: 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from operator import itemgetter
 from time import perf_counter_ns
@@ -41,6 +42,7 @@ from lanewise.runtime.dispatch import run
 from lanewise.runtime.race import Race
 from lanewise.runtime.tiers import COMPILE, INTERPRET, Executable
 from lanewise.trace import tree
+from lanewise.trace.limits import TookTooLong, limited
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.tensor import Tensor, lift, tensor_of
 from lanewise.trace.trace import Trace, current_trace, where
@@ -179,34 +181,47 @@ class ConcreteFunction:
         elif race is None:
             return self.run_traced(arrays)
         if race is not None and race.is_plain(arrays):
-            positions = self.writes.positions
-            given = arrays if args is None else args
-            if func is not None and race.limit == math.inf:
-                try:
-                    known = [*arrays, *self._reached] if self._reached else arrays
-                    return self._conformed(
-                        run_itself(func, given, kwargs, known, positions, race.note)
-                    )
-                except NoBatchError:
-                    self._settle()
-                return self.left(self.run_traced(arrays), *bound)
-            may_be_given_up = race.is_map or race.limit < math.inf
-            exceeded = race.note_exceeded if may_be_given_up else None
-            call = FasterPlain(
-                positions, self._reached, race.note, race.bounded, exceeded, self._settle,
-                self._conformed,
-            )  # fmt: skip
-            if func is None:
-                raise call
-            again = partial(self.run, arrays, args, kwargs, func)
-            return call.run(func, given, kwargs, arrays, again)
+            return self._run_itself(race, arrays, args, kwargs, func, bound)
         start = perf_counter_ns()
-        result = self.left(self.run_traced(arrays), *bound)
+        patience = math.inf if race is None or self._token else race.patience
+        try:
+            with limited(patience) if patience < math.inf else nullcontext():
+                result = self.left(self.run_traced(arrays), *bound)
+        except TookTooLong:
+            if race is None or patience == math.inf:
+                raise
+            race.note_given_up(patience)
+            return self._run_itself(race, arrays, args, kwargs, func, bound)
         if race is not None:
             race.note_traced(perf_counter_ns() - start)
             if race.is_over():
                 self._settle()
         return result
+
+    def _run_itself(
+        self, race: Race, arrays: Sequence[Any], args: Sequence[Any] | None,
+        kwargs: dict[str, Any], func: Callable[..., Any] | None, bound: Any,
+    ) -> Any:  # fmt: skip
+        """Run the function itself, as the race says; see `run`."""
+        positions = self.writes.positions
+        given = arrays if args is None else args
+        if func is not None and race.limit == math.inf:
+            try:
+                known = [*arrays, *self._reached] if self._reached else arrays
+                return self._conformed(run_itself(func, given, kwargs, known, positions, race.note))
+            except NoBatchError:
+                self._settle()
+            return self.left(self.run_traced(arrays), *bound)
+        may_be_given_up = race.is_map or race.limit < math.inf
+        exceeded = race.note_exceeded if may_be_given_up else None
+        call = FasterPlain(
+            positions, self._reached, race.note, race.bounded, exceeded, self._settle,
+            self._conformed,
+        )  # fmt: skip
+        if func is None:
+            raise call
+        again = partial(self.run, arrays, args, kwargs, func)
+        return call.run(func, given, kwargs, arrays, again)
 
     def _conformed(self, result: Any) -> Any:
         """Return what the function itself gives, in the dtypes of the trace where it is a map."""

@@ -48,6 +48,7 @@ from lanewise.runtime.placing import (
     places_of,
     spelled,
 )
+from lanewise.trace.limits import check_time
 
 #: Blocks nested deeper than this are functions of their own; Python allows 20 loops in each other.
 MAX_DEPTH = 16
@@ -457,6 +458,7 @@ class Source:
         inner = dict(zip(test.inputs, [*captured, *carry], strict=True))
         self._block(test, memory.regions[op][0], inner, depth + 1, set(), {})
         self._line(depth + 1, f"if not {inner[test.outputs[0]]}: break")
+        self._line(depth + 1, f"{self._refer(check_time)}()")
         inner = self._body(op, at, [*captured, *carry], carry)
         self._move(depth + 1, body, inner, carry)
 

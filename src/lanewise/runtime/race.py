@@ -236,6 +236,27 @@ class Race:
         """Nanoseconds of planning for which calls of the plain function do not make up so far."""
         return max(self._planned - self._itself / CLOSE, 0)
 
+    @property
+    def patience(self) -> float:
+        """Nanoseconds after which the next call of the trace is given up.
+
+        Loops that data end are interpreted for as long as the function itself should take, as no
+        estimate knows how many turns they take.
+        """
+        if self.is_map or self._executable.native is not None or not self._has_while:
+            return math.inf
+        if backend() is not None or is_observed() or not self._unchanged():
+            return math.inf
+        return LATE if self.plain == math.inf else max(LATE, CLOSE * self.plain)
+
+    def note_given_up(self, nanoseconds: float) -> None:
+        """Note that a call of the trace was given up after so long; the next one runs the other."""
+        self._executable.spend(nanoseconds)
+        self._count += 1
+        self._traced.append(int(nanoseconds))
+        self.traced = min(self._traced)
+        self.note, self.limit = self.note_plain, math.inf
+
     def note_exceeded(self) -> None:
         """Note that a call of the plain function was given up."""
         self._exceeded = self.limit

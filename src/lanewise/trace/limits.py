@@ -75,7 +75,7 @@ def interrupted(nanoseconds: float) -> Generator[None]:
 
 
 def check_time() -> None:
-    """Raise `TookTooLong` if what is being traced has taken longer than it may."""
+    """Raise `TookTooLong` if what is being traced, or interpreted, has taken longer than it may."""
     if perf_counter_ns() > state.until:
         raise TookTooLong
 
