@@ -777,6 +777,20 @@ def test_what_takes_long_to_plan_runs_where_it_is_faster(estimated, monkeypatch)
     assert run_of(one, executable, MS, 0, 9 * MS, 20).endswith(10 * "i")
 
 
+def test_kernels_with_loops_that_data_end_are_compared_once(estimated, monkeypatch):
+    monkeypatch.setattr(race, "_has_while", lambda graph: True)
+    executable = Executable(900 * MS, 20 * MS)
+    one = Race(executable, lambda: True)
+    assert run_of(one, executable, 0, 20 * MS, 3 * MS, 7) == "nnnpppp"
+    executable = Executable(900 * MS, 20 * MS)
+    one = Race(executable, lambda: True)
+    assert run_of(one, executable, 0, 20 * MS, 300 * MS, 3) == "nnn"
+    assert one.is_plain(())
+    assert one.limit == race.CLOSE * 20 * MS
+    one.note_exceeded()
+    assert not one.is_plain(())
+
+
 def test_a_long_call_is_compared_whatever_is_estimated(estimated, monkeypatch):
     monkeypatch.setattr(race, "_calls_numpy_in_loops", lambda executable: True)
     executable = Executable(30_000 * MS, np.inf)
@@ -855,7 +869,7 @@ def test_a_loop_that_will_take_too_long_is_given_up_early(each, index, monkeypat
     assert at == index
 
 
-def test_what_a_loop_of_unknown_length_takes_is_not_guessed():
+def test_what_a_loop_of_unknown_length_takes_is_tried_for_a_while():
     def f(x):
         while x.sum() < 10:
             x = x * 1.5 + 0.1
@@ -870,7 +884,10 @@ def test_what_a_loop_of_unknown_length_takes_is_not_guessed():
     one.note_traced(5 * MS)  # it was compiled in its first call
     one.note_traced(5 * MS)
     one.note_traced(5 * MS)
-    assert not one.is_ahead()
+    assert one.is_plain(())
+    assert one.limit == race.CLOSE * 5 * MS
+    one.note_exceeded()
+    assert not one.is_plain(())
 
 
 def test_calls_that_take_less_than_estimated_correct_the_estimate():

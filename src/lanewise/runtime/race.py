@@ -47,6 +47,8 @@ LATER = 100
 #: Nanoseconds of a call from which on a loop over examples is tried whatever is estimated, as it
 #: can be given up; before the first call, too, but for no longer than that.
 EARLY, LATE = 10_000_000, 250_000_000
+#: Nanoseconds of a call of kernels, with loops that data end, from which on it is tried at all.
+SOME = 1_000_000
 #: Nanoseconds that an operation takes to be planned; and one of a loop more than others, as far as
 #: it stands in no other loop.
 PLANNED, PLANNED_IN_LOOPS = 100_000, 900_000
@@ -177,7 +179,7 @@ class Race:
 
     @property
     def _is_to_be_tried(self) -> bool:
-        """Whether NumPy is called in loops, of which nobody knows if Python is faster in them.
+        """Whether there are loops of which nobody knows if Python is faster in them.
 
         No estimate knows how many turns these take where the data decide it, and none is near where
         a call takes long. The function itself is given up where it takes longer.
@@ -186,6 +188,8 @@ class Race:
             return False
         if self._count < (1 if LATE < self.traced < math.inf else 2) or self.traced < SHORT:
             return False
+        if self._executable.native is not None and self._has_while and self.traced > SOME:
+            return True
         is_long = self._executable.native is None and self.traced > EARLY
         return (is_long or self._has_while) and _calls_numpy_in_loops(self._executable)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.errors import at
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import DimLike
 from lanewise.ir.location import here
 from lanewise.ops.creation import iota
@@ -40,7 +40,7 @@ def axis_places(bound: DimLike) -> Any:
 def step_of(entry: slice) -> int:
     """Return the step of a slice, which must not be data."""
     if isinstance(entry.step, Tensor):
-        raise TypeError(
+        raise UnsupportedError(
             f"a slice with a step that is data{at(here())}: write a[start:stop] with the places "
             "that count chosen by a mask, (np.arange(len(a)) - start) % step == 0"
         )
