@@ -403,7 +403,7 @@ def row_of(function, items):
     return items
 
 
-def matched(value):
+def matched(value, is_by_class):
     return value
 
 
