@@ -28,6 +28,7 @@ from lanewise.passes.pipeline import DIVERGED, batched_loop, batched_region, fre
 from lanewise.runtime.binding import bind
 from lanewise.runtime.expressions import is_scalar
 from lanewise.runtime.owning import is_own, own
+from lanewise.trace.limits import check_time
 
 #: After so many turns of a few examples together, each of them goes on alone.
 PATIENCE = 16
@@ -158,6 +159,7 @@ def _loop(op: Operation, mapped: Sequence[bool], symbol: Dim, fallback: bool, ma
         examples, patience, around = np.arange(size), PATIENCE, {**sizes, str(symbol): size}
         (go_on,) = go_on_from.step(around, *state)
         while True:
+            check_time()
             go_on = np.broadcast_to(go_on, examples.shape)
             kept = go_on.nonzero()[0]
             if not len(kept) and results is None:  # all at once: the carry is the result

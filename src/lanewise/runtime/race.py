@@ -47,8 +47,6 @@ LATER = 100
 #: Nanoseconds of a call from which on a loop over examples is tried whatever is estimated, as it
 #: can be given up; before the first call, too, but for no longer than that.
 EARLY, LATE = 10_000_000, 250_000_000
-#: Nanoseconds of a call of kernels, with loops that data end, from which on it is tried at all.
-SOME = 1_000_000
 #: Nanoseconds that an operation takes to be planned; and one of a loop more than others, as far as
 #: it stands in no other loop.
 PLANNED, PLANNED_IN_LOOPS = 100_000, 900_000
@@ -82,7 +80,7 @@ class Race:
         #: Nanoseconds after which the next call of the plain function is given up; after which
         #: one was.
         self.limit, self._exceeded = math.inf, 0.0
-        self._is_native = False
+        self._is_native = self._is_given_up = False
         self._least: float | None = None
         self._count = self._won = self._lost = self._close = 0
         #: How many of the next calls are not measured; what takes how long this one takes.
@@ -146,6 +144,8 @@ class Race:
             return DARING * self.plain < self._interpreted and _calls_numpy_in_loops(
                 self._executable
             )
+        if not is_native and self._is_given_up and self.plain < math.inf:
+            return self.plain < self.traced
         if self._exceeded and self.plain == math.inf:
             return self._exceeded < self._limit
         if self.is_map and self.plain == math.inf and self._is_cheap_to_try:
@@ -188,7 +188,7 @@ class Race:
             return False
         if self._count < (1 if LATE < self.traced < math.inf else 2) or self.traced < SHORT:
             return False
-        if self._executable.native is not None and self._has_while and self.traced > SOME:
+        if self._executable.native is not None and self._has_while:
             return True
         is_long = self._executable.native is None and self.traced > EARLY
         return (is_long or self._has_while) and _calls_numpy_in_loops(self._executable)
@@ -247,7 +247,7 @@ class Race:
         Loops that data end are interpreted for as long as the function itself should take, as no
         estimate knows how many turns they take.
         """
-        if self.is_map or self._executable.native is not None or not self._has_while:
+        if self._executable.native is not None or not self._has_while:
             return math.inf
         if backend() is not None or is_observed() or not self._unchanged():
             return math.inf
@@ -256,9 +256,8 @@ class Race:
     def note_given_up(self, nanoseconds: float) -> None:
         """Note that a call of the trace was given up after so long; the next one runs the other."""
         self._executable.spend(nanoseconds)
-        self._count += 1
-        self._traced.append(int(nanoseconds))
-        self.traced = min(self._traced)
+        self._traced.clear()
+        self.traced, self._is_given_up = nanoseconds, True
         self.note, self.limit = self.note_plain, math.inf
 
     def note_exceeded(self) -> None:
