@@ -237,7 +237,7 @@ class _Walk:
                 raise Open
         elif issubclass(kind, np.ndarray) and kind is not np.ndarray:
             self._array_of_another_class(x)
-        elif kind in (list, dict):
+        elif kind in (list, dict, set):
             self._container(x)
         elif kind is SimpleNamespace:
             self._container(vars(x))

@@ -126,7 +126,7 @@ class Array(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """A list or dict of numbers and texts: as bytes, and what it consists of."""
+    """A list, dict or set of numbers and texts: as bytes, and what it consists of."""
 
     x: Any
     content: bytes
@@ -158,13 +158,13 @@ def _is_plain(x: Any) -> bool:
     """Whether it is a number, a text, or a container of such."""
     if type(x) is dict:
         return all(map(_is_plain, x)) and all(map(_is_plain, x.values()))
-    if type(x) in (list, tuple):
+    if type(x) in (list, tuple, set):
         return all(map(_is_plain, x))
     return x is None or type(x) in (bool, int, float, complex, str, bytes)
 
 
 def _parts(x: Any) -> Iterator[Any]:
-    if type(x) in (list, dict):
+    if type(x) in (list, dict, set):
         yield x
     if type(x) in (list, tuple, dict):
         for item in x.values() if type(x) is dict else x:
@@ -172,7 +172,7 @@ def _parts(x: Any) -> Iterator[Any]:
 
 
 class Items(NamedTuple):
-    """A list or dict of any objects, and a copy of it."""
+    """A list, dict or set of any objects, and a copy of it."""
 
     x: Any
     copy: Any
@@ -261,6 +261,8 @@ def _holds(x: Any, held: Any) -> bool:
     """Whether a list or dict holds the same objects as another, in the same order."""
     if len(x) != len(held):
         return False
+    if type(held) is set:
+        return set(map(id, x)) == set(map(id, held))
     if type(held) is list:
         return all(map(operator.is_, x, held))
     if not all(map(operator.is_, x.values(), held.values())):
@@ -272,4 +274,4 @@ def _holds(x: Any, held: Any) -> bool:
 
 def _fill(x: Any, items: Any) -> None:
     x.clear()
-    x.update(items) if isinstance(x, dict) else x.extend(items)
+    x.extend(items) if isinstance(x, list) else x.update(items)

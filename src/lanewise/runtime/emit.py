@@ -50,6 +50,8 @@ from lanewise.runtime.placing import (
 )
 from lanewise.trace.limits import check_time
 
+#: Of so many turns of a loop that data end one looks at the time.
+CHECKED = 64
 #: Blocks nested deeper than this are functions of their own; Python allows 20 loops in each other.
 MAX_DEPTH = 16
 #: Gives what runs an operation with regions, which may write to the operands at some positions: it
@@ -454,11 +456,14 @@ class Source:
         memory, _, depth, _ = at
         test, body = op.regions
         captured, carry = self._enter_loop(op, at)
+        turn = self._fresh()
+        self._line(depth, f"{turn} = 0")
         self._line(depth, "while True:")
         inner = dict(zip(test.inputs, [*captured, *carry], strict=True))
         self._block(test, memory.regions[op][0], inner, depth + 1, set(), {})
         self._line(depth + 1, f"if not {inner[test.outputs[0]]}: break")
-        self._line(depth + 1, f"{self._refer(check_time)}()")
+        self._line(depth + 1, f"{turn} += 1")
+        self._line(depth + 1, f"if not {turn} % {CHECKED}: {self._refer(check_time)}()")
         inner = self._body(op, at, [*captured, *carry], carry)
         self._move(depth + 1, body, inner, carry)
 
