@@ -546,8 +546,18 @@ def test_contents_of_arrays_and_lists_from_outside_are_looked_at():
     assert not unchanged()
 
 
+def test_contents_of_sets_are_looked_at():
+    days = {3, 7, 20}
+    unchanged = contained([lambda x: x in days], with_data=True)
+    assert unchanged()
+    days.add(21)
+    assert not unchanged()
+    days.discard(21)
+    assert unchanged()
+
+
 @pytest.mark.parametrize("held", [np.zeros(10_000), [1.0] * 10_000, [np.random],
-                                  np.array([None]), {1, 2}])  # fmt: skip
+                                  np.array([None]), {np.random}])  # fmt: skip
 def test_what_is_large_or_no_numbers_is_not_looked_at(held):
     assert contained([lambda x: x + len(held)], with_data=True) is None
     assert contained([_with_changes], with_data=True) is None
