@@ -76,7 +76,7 @@ from lanewise.trace.regions import Region, born, resumed
 from lanewise.trace.scratch import as_state
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import Trace, require_trace, state
-from lanewise.trace.variants import Variant, reachable
+from lanewise.trace.variants import ON_VARIANTS, Variant, is_record, reachable
 
 #: An array that is larger than before after so many turns has no bound; and numbers that are of
 #: more kinds then are taken for all of them.
@@ -381,6 +381,8 @@ class Variable:
             if self.opened and isinstance(end, Maybe):
                 end = Maybe(end.name, opened(end.value, self.opened), end.flag)
             end = opened(end, self.opened)
+            if type(self.entry) is Variant and (end is None or is_record(end)):
+                end = ON_VARIANTS["of"](end)
             if self.is_holding:
                 return in_held_form_of(self.entry, end)
             return in_form_of(self.entry, end, self.is_held)
@@ -406,6 +408,17 @@ class Variable:
         found = tree.containers(self.entry, self.sealed)
         return any([self.is_object or each is not self.entry for each in found])
 
+    def _becomes_variant(self, region: Region, end: Any) -> bool:
+        """Hold an object of a dataclass as itself, if turns leave another one that they found."""
+        if not is_record(self.entry) or end is self.entry or end is self.begun:
+            return False
+        if type(end) is not Variant and not (is_record(end) and not region.has_born(end)):
+            return False
+        with resumed(self.home):
+            self._begin_as(ON_VARIANTS["of"](self.entry))
+        self._begin_with(self.is_maybe, True)
+        return True
+
     def _meet(self, region: Region, end: Any) -> bool:
         if self.is_lost:
             return True
@@ -414,6 +427,8 @@ class Variable:
             self.opened |= classes
             freeze(objects_of([self._apart(self.entry)[-1], apart(end)[1]], self.opened))
             self._begin_with(self.is_maybe, True)
+            return False
+        if self._becomes_variant(region, apart(end)[1]):
             return False
         unknown = unknown_of([self.entry, end], not self.is_object)
         if unknown is not None:

@@ -51,7 +51,7 @@ from lanewise.trace.packed import Packed, packed, packing
 from lanewise.trace.regions import Region, born, resumed
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import Trace, state
-from lanewise.trace.variants import Variant
+from lanewise.trace.variants import ON_VARIANTS, Variant, can_be_one, is_record
 
 
 def give_up_plain_choice(lead: Value) -> None:
@@ -140,6 +140,7 @@ class Merge:
         alive = [end for end in ends if end is not DONT_CARE]
         if not NUMBERS.issuperset(map(type, alive)):
             ends = self._opened(ends, [type(end) not in _CONTAINERS for end in ends])
+            ends = self._referenced(ends)
         if may_be_none(ends):
             return self._optional(name, ends)
         return self._tree(name, ends, is_value)
@@ -245,6 +246,22 @@ class Merge:
         for end, region, is_it in zip(ends, self.regions, which or [True] * len(ends), strict=True):
             with resumed(region):
                 found.append(opened(end, classes) if is_it and end is not DONT_CARE else end)
+        return found
+
+    def _referenced(self, ends: Sequence[Any]) -> Sequence[Any]:
+        """Return what branches left, objects of dataclasses that they did not make as variants."""
+        alive = [end for end in ends if end is not DONT_CARE]
+        if all([end is alive[0] for end in alive]) or not any(map(is_record, alive)):
+            return ends
+        if not all([type(end) is Variant or can_be_one(end) for end in alive]):
+            return ends
+        if any([region.has_born(end) for region in self.regions for end in alive]):
+            return [_as_record(end, region) for end, region in zip(ends, self.regions, strict=True)]
+        found = []
+        for end, region in zip(ends, self.regions, strict=True):
+            with resumed(region):
+                is_it = end is DONT_CARE or type(end) is Variant
+                found.append(end if is_it else ON_VARIANTS["of"](end))
         return found
 
     def _lists_of(self, name: str, ends: Sequence[Any]) -> Sequence[Any]:
@@ -391,6 +408,14 @@ class Merge:
         leaf = leaf.place if type(leaf) is Picked else leaf
         leaf = leaf._lw_tag if type(leaf) is Variant else leaf
         return type(leaf) is Tensor and any(leaf._trace is region for region in self.regions)
+
+
+def _as_record(end: Any, region: Region) -> Any:
+    """Return what a branch left, of one of several objects of a dataclass what that holds."""
+    if type(end) is not Variant:
+        return end
+    with resumed(region):
+        return ON_VARIANTS["record"](end)
 
 
 def _is_plain(value: Value, trace: Trace) -> bool:

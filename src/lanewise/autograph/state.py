@@ -35,7 +35,7 @@ from lanewise.trace.variants import (
     Alternatives,
     Variant,
     alternatives_of,
-    can_be_chosen,
+    can_be_one,
     tag_of,
 )
 from lanewise.trace.weak import give_way, small_enough
@@ -274,7 +274,7 @@ def kind_of(leaf: Any) -> Kind | None:
 def kind_among(leaf: Any) -> Kind | None:
     """Return what a leaf is where it is one of several, as the data decide: a tag, of objects."""
     kind = kind_of(leaf)
-    if kind is None and can_be_chosen(leaf):
+    if kind is None and can_be_one(leaf):
         return Kind(TAG, (), alternatives_of([leaf]))
     return kind
 

@@ -44,7 +44,7 @@ from lanewise.trace.mixed import Class, as_integer, code_among, note_mixed
 from lanewise.trace.regions import Region, born, note_container, note_twins, twins
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
 from lanewise.trace.trace import Trace, require_trace, state
-from lanewise.trace.variants import ON_VARIANTS, TAG, Variant, can_be_chosen, tag_of
+from lanewise.trace.variants import ON_VARIANTS, TAG, Variant, can_be_one, tag_of
 
 _ITEMS = ("in one place", "in another")
 
@@ -86,9 +86,7 @@ class Table:
         self._codes: Any = None
         kinds = [kind_of(_held(x)) for x in items]
         if None in kinds and not all([is_same(x, first) for x in items[1:]]):
-            kinds = [
-                kind_among(x) if type(x) is Variant or can_be_chosen(x) else None for x in items
-            ]
+            kinds = [kind_among(x) if type(x) is Variant or can_be_one(x) else None for x in items]
         if may_be_none(items):
             flags, values = zip(*map(apart_from_none, items), strict=True)
             some = next(value for value in values if value is not DONT_CARE)

@@ -7,6 +7,7 @@ is data.
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -30,7 +31,7 @@ from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.table.checks import checked, of_truth
 from lanewise.trace.tensor import Tensor, read, tensor_of, weak
 from lanewise.trace.trace import require_trace, state
-from lanewise.trace.variants import ON_VARIANTS, Variant, can_be_chosen
+from lanewise.trace.variants import ON_VARIANTS, Variant, can_be_one
 
 
 def traced(x: Any) -> Tensor | None:
@@ -135,7 +136,24 @@ def equal(first: Any, second: Any) -> Any:
         return is_alike and _all_equal([(x, second[key]) for key, x in first.items()])
     if _are_equal_if_one(first, second):
         return ON_VARIANTS["are one"](first, second)
+    if _are_records(first, second):
+        return first is second or equal(_compared(first), _compared(second))
     return truth(first == second)
+
+
+def _are_records(first: Any, second: Any) -> bool:
+    """Whether two objects are of one dataclass, which compares them by what they hold."""
+    kind = type(first)
+    if kind is not type(second) or not hasattr(kind, "__dataclass_params__"):
+        return False
+    equals = getattr(kind.__eq__, "__wrapped__", kind.__eq__)
+    code = getattr(equals, "__code__", None)
+    return code is not None and code.co_filename == "<string>" and state.trace is not None
+
+
+def _compared(x: Any) -> tuple[Any, ...]:
+    """Return what an object of a dataclass is compared by."""
+    return tuple([getattr(x, each.name) for each in dataclasses.fields(x) if each.compare])
 
 
 def _are_equal_if_one(first: Any, second: Any) -> bool:
@@ -156,7 +174,7 @@ def _of_variants(symbol: str, first: Any, second: Any) -> Any:
 
 
 def _can_be(x: Any) -> bool:
-    return type(x) is Variant or can_be_chosen(x)
+    return type(x) is Variant or can_be_one(x)
 
 
 def _all_equal(pairs: Iterable[tuple[Any, Any]]) -> Any:
@@ -218,6 +236,9 @@ def compare(symbol: str, first: Any, second: Any) -> Any:
     if not (_are_sequences(first, second) or (is_equality and _are_dicts(first, second))):
         if is_equality and _are_equal_if_one(first, second):
             is_it = ON_VARIANTS["are one"](first, second)
+            return is_it if symbol == "==" else negated(is_it)
+        if is_equality and _are_records(first, second):
+            is_it = equal(first, second)
             return is_it if symbol == "==" else negated(is_it)
         return COMPARISONS[symbol](first, second)
     match symbol:

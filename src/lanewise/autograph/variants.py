@@ -29,8 +29,10 @@ from lanewise.autograph.templates import TEMPLATES, Template, Templates, shown
 from lanewise.autograph.values import choose, compare, negated, require
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
+from lanewise.trace import tree
 from lanewise.trace.formatting import Field, Text, placeholder
 from lanewise.trace.mixed import CHOOSE
+from lanewise.trace.regions import born, note_twin_of
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.tensor import Tensor, as_tensor, read, weak
 from lanewise.trace.trace import require_trace
@@ -93,6 +95,21 @@ def of_one(x: Any) -> Variant:
     """Return the variant that is an object in all examples."""
     trace = require_trace("an object")
     return Variant(Tensor(trace, trace.scalar(tag_of(x), TAG)), alternatives_of([x]))
+
+
+def record_of(variant: Variant) -> Any:
+    """Return an object of a dataclass that holds what the one of a variant holds, if all are such.
+
+    It is another object, which may be any of those.
+    """
+    objects = list(variant._lw_among)
+    rows, structures = zip(*map(tree.flatten, objects), strict=True)
+    if any([structure != structures[0] for structure in structures[1:]]):
+        return variant
+    found = [chosen(variant, column) for column in zip(*rows, strict=True)]
+    made = born(tree.unflatten(structures[0], found))
+    note_twin_of(made, objects, "an object that the data choose")
+    return made
 
 
 def applied(variant: Variant, function: Callable[[Any], Any], others: Any = ()) -> Any:
@@ -321,6 +338,7 @@ ON_VARIANTS.update(
         # What `exec` makes without a name for the module is of "builtins".
         "is_users": lambda kind: kind.__module__ == "builtins" or not is_library(kind.__module__),
         "of": of_one,
+        "record": record_of,
         "is not none": lambda variant: negated(is_object(variant, None)),
         "or none": lambda variant, flag: choose(flag, variant, None),
         "chosen": chosen,

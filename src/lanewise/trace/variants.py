@@ -141,6 +141,19 @@ def can_be_chosen(x: Any) -> bool:
     return ON_VARIANTS["is_users"](kind) and tree.children_of(x) is None
 
 
+def is_record(x: Any) -> bool:
+    """Whether it is an object of a dataclass that lets it change."""
+    kind = type(x)
+    if not hasattr(kind, "__dataclass_fields__") or isinstance(x, type):
+        return False
+    return not kind.__dataclass_params__.frozen
+
+
+def can_be_one(x: Any) -> bool:
+    """Whether an object stands for itself where the data choose one of several."""
+    return can_be_chosen(x) or is_record(x)
+
+
 def _hook(name: str) -> Callable[..., Any]:
     def call(self: Variant, *args: Any, **kwargs: Any) -> Any:
         return ON_VARIANTS[name](self, *args, **kwargs)
