@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
@@ -11,11 +9,6 @@ import lanewise as lw
 from lanewise.errors import ConcretizationError
 
 X = np.array([[1.0, 2.0], [3.0, -1.0], [-1.0, 0.0]])
-
-
-@dataclass
-class Point:
-    v: float
 
 
 def of_list(x):
@@ -93,12 +86,6 @@ def of_tuple(x):
     return low is b
 
 
-def of_dataclass(x):
-    a, b = Point(x[0]), Point(x[1])
-    low = a if a.v < b.v else b
-    return low is a
-
-
 def of_float(x):
     a, b = float(x[0]), float(x[1])
     low = a if a < b else b
@@ -133,7 +120,7 @@ def of_pairs_in_loops(x):
 CHOSEN = [
     of_pairs_in_loops,
     of_list, of_branch, of_array, of_loop, of_while, of_minimum, of_minimum_by_key, of_sorted,
-    of_index, of_array_by_index, of_dict, of_tuple, of_dataclass, of_float, of_small_integer, by_id,
+    of_index, of_array_by_index, of_dict, of_tuple, of_float, of_small_integer, by_id,
     by_id_of_array,
 ]  # fmt: skip
 
