@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import heapq
 
 import numpy as np
@@ -304,6 +305,15 @@ def functions_of_numpy(x):
     return {"mean": np.mean, "max": np.max}["mean" if x[0] > 0 else "max"](x)
 
 
+def copied(x):
+    a, b = Node(x[0]), Node(x[1])
+    node = a if x[2] > 0 else b
+    one, other = copy.copy(node), copy.deepcopy(node)
+    one.value += 1
+    other.value += 2
+    return a.value, b.value, one.value, other.value
+
+
 def by_heaps(x):
     queue = []
     for i, v in enumerate(x[:3]):
@@ -343,6 +353,7 @@ def kept_in_a_list(x):
 
 
 FOLLOWED = [
+    copied,
     nearest, nearest_or_none, best_pair, by_a_key, by_an_index, its_class,
     an_attribute_that_may_be_missing, down_a_tree, down_a_long_chain, bounces, changed_by_methods,
     handed_on_by_a_loop, operators, swapped, sorted_in_place, one_of_a_list, arrays_of_them,
