@@ -57,8 +57,10 @@ def _alternatives(classes: Any) -> Iterator[Any]:
 
 
 @replaces(builtins.hasattr)
-def hasattr_(obj: Any, name: str) -> Any:
+def hasattr_(obj: Any, name: Any) -> Any:
     """``hasattr``: of a traced value, only what the number or array has that it stands for."""
+    if type(name) is Variant:
+        return ON_VARIANTS["asked"](name, lambda own: hasattr_(obj, own))
     if type(obj) is Variant:
         return ON_VARIANTS["asked"](obj, lambda x: hasattr_(x, name))
     is_one = type(obj) is Tensor and not may_be_missing(obj) and not is_mixed(obj)
@@ -66,7 +68,7 @@ def hasattr_(obj: Any, name: str) -> Any:
 
 
 @replaces(builtins.getattr)
-def getattr_(obj: Any, name: str, *default: Any) -> Any:
+def getattr_(obj: Any, name: Any, *default: Any) -> Any:
     """``getattr``: of a name that is known, or that data choose."""
     if type(name) is Variant:
         return ON_VARIANTS["asked"](name, lambda own: getattr_(obj, own, *default))

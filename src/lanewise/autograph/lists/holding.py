@@ -198,7 +198,7 @@ _OF_WHOLES = frozenset((len, list, any, all, deque))
 #: Methods of Python's own lists that keep what they are given.
 _KEEPING = frozenset(("append", "appendleft", "insert"))
 #: What takes one of several objects, too, or hands it on.
-_OF_VARIANTS = (_PASSING - {copy.copy, copy.deepcopy}) | {
+_OF_VARIANTS = (_PASSING - {copy.copy, copy.deepcopy, issubclass, callable}) | {
     list, tuple, dict, zip, enumerate, reversed, map, filter, min, max, sorted, any, all, sum,
     operator.eq, operator.ne, operator.is_, operator.is_not, operator.contains, setattr,
     operator.getitem, operator.setitem, print,
