@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from dataclasses import dataclass
 from enum import Enum, IntEnum, StrEnum
 
@@ -360,7 +361,20 @@ def a_new_entry(x):
     return len(d)
 
 
+def grouped(x):
+    groups, sums = collections.defaultdict(list), collections.defaultdict(float)
+    for v in x:
+        name = "up" if v > 0 else "low" if v < -1 else "down"
+        groups[name].append(v)
+        sums[name] += v
+    total = 0.0
+    for name, rows in groups.items():
+        total += len(rows) * (2.0 if name == "up" else 1.0)
+    return total, len(groups), max(groups["up"], default=0.0), sums["down"], "low" in sums
+
+
 FOLLOWED = [
+    grouped,
     chosen, machine, until_done, members, matched, returned_by_a_helper, counted, two_of_them,
     or_none, best_name, attribute, by_index, arrays_by_name, by_bytes, constant_all_the_same,
     compared_to_others, added, ordered, asked_for_its_class, true_or_false, value_of_a_member,

@@ -64,6 +64,9 @@ def getitem(a: Any, k: Any) -> Any:
         found = _default_of(a, k) if isinstance(a, defaultdict) and k not in a else a[k]
         return born(found) if type(found) is list and type(k) is slice else found
     if type(k) is Variant:
+        is_open = isinstance(a, defaultdict) and not all([x in a for x in k._lw_among])
+        if is_open and ON_CONTENTS["keyed"](a, k):
+            return getitem(a, k)
         return ON_VARIANTS["entry"](k, a)
     if isinstance(a, np.ndarray):
         return as_tensor(a)[k]
