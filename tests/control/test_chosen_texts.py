@@ -11,7 +11,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import ConcretizationError, ControlFlowError, UnsupportedError
-from support.backends import backend
+from support.everywhere import assert_like_the_loop
 
 X = np.random.default_rng(0).normal(size=(40, 4))
 
@@ -386,18 +386,9 @@ FOLLOWED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["interpret", "native"])
 @pytest.mark.parametrize("f", FOLLOWED)
-def test_they_are_compared_and_looked_up(f, name):
-    wanted = [f(x) for x in X]
-    rows = list(zip(*wanted, strict=True)) if isinstance(wanted[0], tuple) else [tuple(wanted)]
-    with backend(name):
-        found = lw.vmap(f)(X)
-        for one, other in zip(found if isinstance(found, tuple) else (found,), rows, strict=True):
-            np.testing.assert_array_equal(one, np.array(other))
-            assert np.asarray(one).dtype == np.array(other).dtype
-        single = lw.function(f)(X[0])
-        assert repr(single) == repr(f(X[0]))
+def test_they_are_compared_and_looked_up(f):
+    assert_like_the_loop(f, X)
 
 
 def test_maps_within_maps_and_derivatives():

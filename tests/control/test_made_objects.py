@@ -7,7 +7,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import ConcretizationError, ControlFlowError, UnsupportedError
-from support.backends import backend
+from support.everywhere import assert_like_the_loop
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 
@@ -242,20 +242,9 @@ FOLLOWED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["interpret", "native"])
 @pytest.mark.parametrize("f", FOLLOWED)
-def test_they_are_joined_by_what_they_hold(f, name):
-    wanted = [f(x) for x in X]
-    rows = list(zip(*wanted, strict=True)) if isinstance(wanted[0], tuple) else [tuple(wanted)]
-    with backend(name):
-        found = lw.vmap(f)(X)
-        for one, other in zip(found if isinstance(found, tuple) else (found,), rows, strict=True):
-            np.testing.assert_allclose(one, np.array(other), rtol=1e-12)
-            assert np.asarray(one).dtype == np.array(other).dtype
-        single = lw.function(f)(X[0])
-        single = single if isinstance(single, tuple) else (single,)
-        for one, other in zip(single, rows, strict=True):
-            np.testing.assert_allclose(one, other[0], rtol=1e-12)
+def test_they_are_joined_by_what_they_hold(f):
+    assert_like_the_loop(f, X, rtol=1e-12)
 
 
 def test_derivatives():

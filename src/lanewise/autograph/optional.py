@@ -16,6 +16,7 @@ import numpy as np
 import optree
 
 from lanewise.autograph.describe import describe
+from lanewise.autograph.instances import Instance
 from lanewise.autograph.state import (
     DONT_CARE,
     Absent,
@@ -235,7 +236,7 @@ def _can_be_one(value: Any) -> bool:
 def _is_container(value: Any) -> bool:
     kind = type(value)
     is_named = isinstance(value, tuple) and hasattr(kind, "_fields")
-    return is_named or kind in (tuple, list, dict) or kind.__name__ == "Instance"
+    return is_named or kind in (tuple, list, dict) or kind is Instance
 
 
 def apart_from_none(end: Any) -> tuple[Any, Any]:

@@ -382,4 +382,4 @@ ON_VARIANTS.update(
     }
 )
 
-__all__ = ["chosen", "each", "equals", "has_variant", "is_object", "truth_of", "with_each"]
+__all__ = ["has_variant", "with_each"]

@@ -17,6 +17,7 @@ import numpy as np
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
+from lanewise.trace.formatting import Text
 from lanewise.trace.tensor import STANDS_FOR, Tensor
 from lanewise.trace.trace import require_trace, state
 
@@ -135,7 +136,7 @@ def can_be_chosen(x: Any) -> bool:
     """Whether an object may be one of several of which the data choose one."""
     kind = type(x)
     if issubclass(kind, _CLASSES):
-        return kind.__module__ != "lanewise.trace.formatting"
+        return kind is not Text
     if not kind.__flags__ & _MADE_IN_PYTHON or issubclass(kind, _DATA):
         return False
     return ON_VARIANTS["is_users"](kind) and tree.children_of(x) is None
