@@ -506,16 +506,6 @@ def spread_out(x):
     return max(*above(x, 0.0))
 
 
-def elements_that_change(x):
-    rows = []
-    for v in x:
-        if v > 0:
-            rows.append([v, 1.0])
-    for row in rows:
-        row[1] = 2.0
-    return sum([row[1] for row in rows])
-
-
 def an_element_that_changes_later(x):
     rows, row = [], [0.0, 0.0]
     for v in x:
@@ -556,7 +546,7 @@ def matched(x):
 @pytest.mark.parametrize(
     "func",
     [
-        matched, changed_while_gone_through, spread_out, elements_that_change, one_of_two,
+        matched, changed_while_gone_through, spread_out, one_of_two,
         an_element_that_changes_later, as_a_tuple, a_slice_is_assigned,
     ],
 )  # fmt: skip

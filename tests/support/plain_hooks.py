@@ -378,6 +378,29 @@ def entry_of(items, key):
     return items[key]
 
 
+def index_in(items, key):
+    return range(len(items))[key]
+
+
+def with_part(items, key, part, value):
+    items[key][part] = value
+    return items
+
+
+def with_attribute(items, key, name, value):
+    setattr(items[key], name, value)
+    return items
+
+
+def with_call(items, key, name, *args, **kwargs):
+    getattr(items[key], name)(*args, **kwargs)
+    return items
+
+
+def new(function):
+    return function
+
+
 def with_entry(items, key, value, before=None):
     items[key] = value
     return items

@@ -38,6 +38,7 @@ from lanewise.ops.checks import check
 from lanewise.ops.control import cond, switch
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import cast
+from lanewise.trace.lending import keep_only, kept_now
 from lanewise.trace.mixed import CHOOSE
 from lanewise.trace.regions import (
     Aside,
@@ -107,10 +108,13 @@ class Fork:
         #: Of each branch whether none of its examples comes to its end.
         self.is_over: list[bool] = []
         self.stopped = 0
+        #: The containers of which somebody keeps what they hold before the branches, by their ids.
+        self._kept: set[int] = set()
 
     def open(self, kind: type[Region] = Region) -> None:
         """Begin the next branch."""
         trace = require_trace("a branch")
+        self._kept = kept_now()
         region = kind(trace.function)
         region.open()
         self.regions.append(region)
@@ -138,6 +142,8 @@ class Fork:
         self.left.append(left_in(self.regions[-1], arrays))
         self.regions[-1].leave(held_by(arrays) if self.regions[-1].changes else ())
         self.changes.append(left)
+        self.regions[-1].kept = kept_now()
+        keep_only(self._kept)
 
     def _hold(self, key: Any, before: Any) -> None:
         """See to a place that one branch changed, and others did not: what it shows they may have.
@@ -245,6 +251,9 @@ class Fork:
             set_slot(slot, slot.get() if value is DONT_CARE else value)
         state = tuple([build(results) for build in builders])
         merge.containers.note()
+        keep_only(kept_now().union(*[region.kept or () for region in self.regions]))
+        for region in self.regions:
+            region.kept = None
         join_guards(self.regions)
         exports.finish(results)
         for region in self.regions:

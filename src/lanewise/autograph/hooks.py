@@ -19,6 +19,13 @@ from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.for_loops import For
 from lanewise.autograph.identity import is_
 from lanewise.autograph.lists import gathered  # noqa: F401  (more that folds)
+from lanewise.autograph.lists.changed_records import (
+    index_in,
+    new,
+    with_attribute,
+    with_call,
+    with_part,
+)
 from lanewise.autograph.lists.edits import (
     added,
     copied,
@@ -115,6 +122,7 @@ __all__ = [
     "ifexp",
     "in_",
     "in_order",
+    "index_in",
     "inserted",
     "is_",
     "is_instance",
@@ -125,6 +133,7 @@ __all__ = [
     "kept",
     "managed",
     "matched",
+    "new",
     "not_",
     "operator",
     "or_",
@@ -152,7 +161,10 @@ __all__ = [
     "try_",
     "unpacked",
     "while_",
+    "with_attribute",
+    "with_call",
     "with_entry",
+    "with_part",
     "without",
 ]
 

@@ -15,8 +15,17 @@ import optree
 
 from lanewise.autograph.state import NUMBERS
 from lanewise.trace import tree
-from lanewise.trace.lending import lend
-from lanewise.trace.regions import Region, born, in_region, is_made_here, note_twins, twins
+from lanewise.trace.lending import keeper_of, lend
+from lanewise.trace.regions import (
+    Region,
+    born,
+    in_region,
+    is_made_here,
+    note_twins,
+    resumed,
+    twins,
+)
+from lanewise.trace.slots import AttributeSlot
 from lanewise.trace.trace import require_trace
 from lanewise.trace.variants import ON_VARIANTS, Alternatives, Variant, can_be_chosen
 
@@ -168,6 +177,8 @@ def _note_copy(made: Any, objects: Sequence[Any], region: Region | None = None) 
         visible = [] if region is not None and region.has_born(x) else [x]
         for twin in (*visible, *twins(x, region), *known[1:]):
             note_twins(made, twin, NAME)
+        if keeper_of((x, *twins(x, region), *known[1:]), region) is not None:
+            lend([made], NAME)
         known.append(made)
 
 
@@ -185,6 +196,29 @@ def freeze(objects: Sequence[Any]) -> None:
     """See to it that objects, and the lists and dicts that they hold, stay as they are."""
     for x in objects:
         lend([x, *tree.containers(list(vars(x).values()))[1:]], NAME)
+
+
+def objects_as_left(value: Any, region: Region, classes: frozenset[type]) -> Any:
+    """Return a value with objects of some classes that a region has changed as it has left them.
+
+    Its changes are undone by then. These are others, and those from before stay as they are.
+    """
+    slots = [(slot, now) for slot, now in region.left.values() if isinstance(slot, AttributeSlot)]
+    changed = {id(slot.owner) for slot, _ in slots}
+    found = objects_of(value, classes) if slots else []
+    if changed.isdisjoint(map(id, found)):
+        return value
+    before = [(slot, slot.get()) for slot, _ in slots]
+    for slot, now in slots:
+        slot.set(now)
+    try:
+        leaves, structure = tree.flatten(opened(value, classes))
+    finally:
+        for slot, old in reversed(before):
+            slot.set(old)
+    with resumed(region):
+        freeze(found)
+        return tree.unflatten(structure, leaves)
 
 
 def note_joined(made: Sequence[Any], sources: Sequence[Sequence[Any]], regions: Any) -> None:

@@ -15,7 +15,7 @@ from lanewise.autograph.carried import Variable
 from lanewise.autograph.lists.grown import is_own, with_sources
 from lanewise.autograph.state import DONT_CARE, NUMBERS, Maybe, kind_of
 from lanewise.trace import tree
-from lanewise.trace.lending import keeper_of, lend
+from lanewise.trace.lending import keep_only, keeper_of, kept_now, lend
 from lanewise.trace.regions import Region, born, is_made_here, note_twins, twins
 
 #: For each joined container those that it may be in one branch, or turn.
@@ -118,7 +118,7 @@ class JoinedObjects(_Objects):
             sources = {key: made[2][branch] for key, made in enumerate(self._made)}
             for (made, name, _), own in zip(self._made, sources.values(), strict=True):
                 pairs += [(made, each, name) for each in outer(own, region).values()]
-                keeper = keeper_of(y for x in own for y in (x, *twins(x, region)))
+                keeper = keeper_of(own, region)
                 if keeper is not None:
                     lend([made], keeper)
             for first, second in map(sorted, together(sources, region)):
@@ -141,6 +141,15 @@ class CarriedObjects(_Objects):
         self._unknown: dict[Any, set[int]] = {}
         #: Who keeps what some of them hold.
         self._keepers: dict[Any, str] = {}
+        #: The ids of containers of which somebody keeps what they hold before the loop.
+        self._kept: set[int] | None = None
+
+    def begin(self, held: Sequence[tuple[Variable, Any]]) -> None:
+        """Begin to record a turn, in which variables hold some values; see `note`."""
+        if self._kept is None:
+            self._kept = kept_now()
+        keep_only(self._kept)  # the turn may have been recorded before
+        self.note(held)
 
     def note(self, held: Sequence[tuple[Variable, Any]]) -> None:
         """Note which of the containers that variables hold now may be one, or what others have."""
@@ -162,8 +171,10 @@ class CarriedObjects(_Objects):
         for key, (each, name) in made.items():
             for other in (*others[key], *self._outer.get(key, {}).values()):
                 note_twins(each, other, name)
-            if key in self._keepers:
-                lend([each], self._keepers[key])
+            kept = [x for x in entries[key] if id(x) in (self._kept or ())]
+            keeper = self._keepers.get(key) or keeper_of(kept)
+            if keeper is not None:
+                lend([each], keeper)
         for first, second in self._together:
             if first in made and second in made:
                 note_twins(made[first][0], made[second][0], made[first][1])
@@ -186,7 +197,7 @@ class CarriedObjects(_Objects):
             may_be = [y for x in containers for y in (x, *twins(x, region))]
             held[key] = {self._begun[id(x)] for x in may_be if id(x) in self._begun}
             self._outer.setdefault(key, {}).update(self._from_outside(key, containers, region))
-            keeper = keeper_of(may_be)
+            keeper = keeper_of(containers)
             if keeper is not None:
                 self._keepers.setdefault(key, keeper)
         while True:  # what turns like this one make of that

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from lanewise.errors import ControlFlowError, at
 from lanewise.ir.location import here
-from lanewise.trace.trace import require_trace
+from lanewise.trace.trace import Trace, require_trace
 
 
 @dataclass(slots=True)
@@ -28,6 +28,8 @@ class Lent:
     is_kept: bool = False
     #: Whether it was made in what is traced.
     is_own: bool = True
+    #: Whether somebody else has it, who is not known, and wants to see what it holds later.
+    is_elsewhere: bool = False
 
     def refuse(self) -> NoReturn:
         """Refuse a change."""
@@ -74,11 +76,19 @@ def lent_of(container: Any, name: str, is_own: bool = True) -> Lent:
     return lent[id(container)]
 
 
-def keeper_of(containers: Iterable[Any]) -> str | None:
-    """Return who keeps what one of some containers holds now, if anybody does."""
+def are_elsewhere(containers: Iterable[Any]) -> bool:
+    """Whether somebody who is not known has one of some containers or objects."""
     lent = require_trace("a list").lent
+    return bool(lent) and any([id(x) in lent and lent[id(x)].is_elsewhere for x in containers])
+
+
+def keeper_of(containers: Iterable[Any], branch: Trace | None = None) -> str | None:
+    """Return who keeps what one of some containers holds now, or held at the end of a branch."""
+    lent = require_trace("a list").lent
+    at_end: set[int] = set() if branch is None or branch.kept is None else branch.kept
     found = [lent[id(each)] for each in containers if id(each) in lent]
-    return next((each.name for each in found if each.is_kept), None)
+    kept = [each for each in found if each.is_kept or id(each.container) in at_end]
+    return kept[0].name if kept else None
 
 
 def all_lent() -> dict[int, Lent]:
@@ -95,6 +105,27 @@ def forget(before: dict[int, Lent]) -> None:
 
 
 def lend(containers: Iterable[Any], name: str) -> None:
-    """Remember containers of which somebody keeps what they hold: they must not change."""
+    """Remember containers of which somebody keeps what they hold: they must not change.
+
+    Nor may what may be one of them.
+    """
+    at_end = require_trace("a list").kept
     for container in containers:
-        lent_of(container, name).is_kept = True
+        lent = lent_of(container, name)
+        if at_end is not None:
+            at_end.update((id(container), *lent.twins))
+            continue
+        lent.is_kept = True
+        for twin in lent.twins.values():
+            lent_of(twin, name).is_kept = True
+
+
+def kept_now() -> set[int]:
+    """Return the ids of the containers of which somebody keeps what they hold."""
+    return {key for key, each in require_trace("a list").lent.items() if each.is_kept}
+
+
+def keep_only(kept: set[int]) -> None:
+    """Know that somebody keeps what these containers hold, and no others, by their ids."""
+    for key, each in require_trace("a list").lent.items():
+        each.is_kept = key in kept

@@ -20,7 +20,7 @@ from lanewise.ops.registry import Primitive
 from lanewise.trace import tree
 from lanewise.trace.contents import LISTS, fill
 from lanewise.trace.formatting import Text
-from lanewise.trace.lending import Lent, Unknown, lent_of
+from lanewise.trace.lending import Lent, Unknown, keeper_of, lend, lent_of
 from lanewise.trace.limits import REGION
 from lanewise.trace.slots import (
     ArraySlot,
@@ -331,9 +331,8 @@ def note(slot_of: Callable[..., Slot], *place: Any) -> None:
 def _lose_twins(trace: Trace, lent: Lent) -> None:
     """See to it that nobody uses what a container may be that is about to be changed."""
     found = twins(lent.container)
-    are_kept = lent.is_kept or any([trace.lent[id(each)].is_kept for each in found])
     kinds = (*LISTS, dict, set)
-    if are_kept or not all([isinstance(each, kinds) and is_made_here(each) for each in found]):
+    if lent.is_kept or not all([isinstance(each, kinds) and is_made_here(each) for each in found]):
         lent.refuse()
     for twin in found:
         assert isinstance(trace, Watched)
@@ -372,8 +371,12 @@ def note_twins(first: Any, second: Any, name: str) -> None:
 
 def note_twin_of(made: Any, others: Iterable[Any], name: str) -> None:
     """Remember that a container may be any of others, and so whatever may be one of these."""
-    for other in [twin for each in others for twin in (each, *twins(each))]:
+    may_be = [twin for each in others for twin in (each, *twins(each))]
+    for other in may_be:
         note_twins(made, other, name)
+    keeper = keeper_of(may_be)
+    if keeper is not None:
+        lend([made], keeper)
 
 
 def note_length(container: Any) -> None:

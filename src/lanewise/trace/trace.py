@@ -91,6 +91,9 @@ class Trace(Builder):
     lent : dict of id to Lent
         Lists, dicts and objects that may be others, as the data decide; see
         `lanewise.trace.lending`.
+    kept : set of int, optional
+        Of a branch that is closed, and not joined to others yet: the ids of those of which somebody
+        keeps what they hold at its end.
     randomness : str or None
         Of a map's trace: whether its examples draw random numbers alike; see `lanewise.random`.
     number : Value or None
@@ -121,6 +124,7 @@ class Trace(Builder):
         "guesses",
         "is_open",
         "journal",
+        "kept",
         "lent",
         "names",
         "number",
@@ -157,6 +161,7 @@ class Trace(Builder):
         self._by_bits: dict[Hashable, list[tuple[np.ndarray, Value]]] = {}
         self._by_value: dict[Value, Value] = {}
         self.lent: dict[int, Any] = {}
+        self.kept: set[int] | None = None
         #: Where all that changes is noted from now on, as it may be undone.
         self.journal: Any = None
         self._scalars: dict[Any, Value] = {}

@@ -26,7 +26,8 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     """
     leaves, structure = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
     for leaf in leaves:
-        if hasattr(type(leaf), "__dataclass_fields__") and _register(type(leaf)):
+        is_dataclass = hasattr(type(leaf), "__dataclass_fields__")
+        if is_dataclass and not (is_leaf and is_leaf(leaf)) and _register(type(leaf)):
             return flatten(tree, is_leaf)
     return leaves, structure
 

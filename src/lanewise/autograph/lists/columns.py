@@ -7,7 +7,7 @@ much as it has filled (`Stepped` in `lanewise.trace.packed`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,9 +26,9 @@ from lanewise.ir.types import has_dim
 from lanewise.ops.movement import broadcast_to
 from lanewise.trace import tree
 from lanewise.trace.contents import Contents
-from lanewise.trace.lending import lend
+from lanewise.trace.lending import are_elsewhere, lend
 from lanewise.trace.mixed import CODE, note_mixed
-from lanewise.trace.regions import Region, born
+from lanewise.trace.regions import Region, born, is_made_here
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, emit, weak
 from lanewise.trace.trace import require_trace, state
@@ -57,7 +57,8 @@ class Element(NamedTuple):
     structure: Any
     kinds: tuple[Kind, ...]
     holder: Holder = Holder()
-    #: Of objects of these classes in it, what they hold is in its structure.
+    #: Of objects of these classes in it, what they hold is in its structure; so it is of those of
+    #: dataclasses, which are containers.
     classes: frozenset[type] = frozenset()
 
     def __str__(self) -> str:
@@ -174,19 +175,42 @@ def _parts(value: Any) -> list[Any]:
     return tree.flatten(value, lambda x: type(x) is Contents)[0]
 
 
-def element_of(value: Any) -> Element | None:
-    """Return what a value is as an element; None if no array can hold such."""
+def element_of(value: Any, classes: Collection[type] = (), by_value: bool = True) -> Element | None:
+    """Return what a value is as an element; None if no array can hold such.
+
+    Objects of some classes that were made in what is traced are what they hold, as are those that
+    were made in branches and turns. Those of dataclasses are, if all are taken `by_value`.
+    """
     if state.has_contents and any([type(x) is Contents for x in _parts(value)]):
         return None
-    classes = new_classes(value, which=is_new)
+
+    def is_held(x: Any) -> bool:
+        return is_new(x) or (type(x) in classes and is_made_here(x))
+
+    classes = new_classes(value, which=is_held)
     leaves, structure = tree.flatten(opened(value, classes), is_missing)
     # None is an error when it is put in.
     kinds = [_kind_of_part(apart_from_none(leaf)[1]) for leaf in leaves]
-    if not all([type(each) is list for each in tree.containers(value)]):  # who may change
+    containers = tree.containers(value)
+    if not all(map(_is_record, containers)):
+        return None
+    made = {type(each) for each in containers} - {list, dict}
+    if made and not by_value:
         return None
     if not kinds or any([kind is None for kind in kinds]):
         return None
-    return Element(structure, tuple(kinds), classes=classes)  # ty: ignore[invalid-argument-type]
+    if are_elsewhere([*containers, *objects_of(value, classes)]):
+        return None
+    return Element(structure, tuple(kinds), classes=classes | made)  # ty: ignore[invalid-argument-type]
+
+
+def _is_record(container: Any) -> bool:
+    """Whether a list or dict, or an object of a dataclass, can be made anew of its parts."""
+    kind = type(container)
+    fields = getattr(kind, "__dataclass_fields__", None)
+    if fields is None:
+        return kind in (list, dict)
+    return getattr(container, "__dict__", {}).keys() <= fields.keys()
 
 
 def _kind_of_part(leaf: Any) -> Kind | None:

@@ -178,7 +178,7 @@ def _first(columns: Columns, value: Any, message: str) -> Any:
 
 def _equal(columns: Columns, value: Any) -> Any:
     """Return which elements are equal to a value."""
-    element = element_of(settle(value))
+    element = element_of(settle(value), columns.element.classes)
     if columns.element.classes or (element is not None and element.classes):
         raise UnsupportedError(
             f"an object is looked for{at(here())} in a list whose length is data, of objects that "

@@ -17,6 +17,7 @@ import optree
 
 from lanewise.autograph.aliases import REPEATS, Shared, arrays_in, as_left, freeze, settle, watch
 from lanewise.autograph.describe import STANDING
+from lanewise.autograph.instances import is_new, new_classes, objects_as_left
 from lanewise.autograph.lists.columns import (
     OF_ARRAYS,
     OF_LISTS,
@@ -206,15 +207,27 @@ optree.register_pytree_node(
 )
 
 
-def element_of_all(lists: Sequence[Any]) -> Element | None:
-    """Return what the elements of lists are; None if they have no like form."""
+def element_of_all(lists: Sequence[Any], by_value: bool = False) -> Element | None:
+    """Return what the elements of lists are; None if they have no like form.
+
+    `by_value` is as in `element_of`.
+    """
     found: list[Element | None] = [x.element for x in lists if type(x) in (Grown, Columns)]
-    found += [element_of(settle(x)) for each in lists if type(each) in LISTS for x in each]
+    items = [settle(x) for each in lists if type(each) in LISTS for x in each]
+    classes = _new_classes_in(lists)
+    found += [element_of(x, classes, by_value) for x in items]
     holders = {holder_of(each) for each in lists}
     result = found[0] if found and len(holders) == 1 else None
     for other in found[1:]:
         result = None if result is None else result.joined(other)
     return None if result is None else result._replace(holder=holders.pop())
+
+
+def _new_classes_in(lists: Sequence[Any]) -> frozenset[type]:
+    """Return the classes of objects that lists keep as what they hold: some are new in a branch."""
+    items = [x for each in lists if type(each) in LISTS for x in each]
+    known = [each.element.classes for each in lists if type(each) in (Grown, Columns)]
+    return new_classes(items, which=is_new).union(*known)
 
 
 def holder_of(items: Any) -> Holder:
@@ -277,13 +290,15 @@ def alike(
         return None
     if not are_held and not all([is_own(end) for end in ends if type(end) in LISTS]):
         return None
-    given, ends = ends, [left_in(end, trace) for end, trace in zip(ends, traces, strict=True)]
-    element = element_of_all(ends)
+    given, classes = ends, _new_classes_in(ends)
+    ends = [left_in(end, trace, classes) for end, trace in zip(ends, traces, strict=True)]
+    element = element_of_all(ends, is_long)
     if element is None or (is_long and not element.has_sizes):
         return None
-    for end, before in zip(ends, given, strict=True):
+    for end, before, trace in zip(ends, given, traces, strict=True):
         if end is not before:
-            lend(tree.containers(list(end))[1:], OF_LISTS)
+            with resumed(trace):
+                lend(tree.containers(list(end))[1:], OF_LISTS)
     if not is_long and all([type(end) is Columns and end.element == element for end in ends]):
         return None
     if not is_long:
@@ -310,11 +325,14 @@ def alike(
     return found
 
 
-def left_in(items: Any, trace: Trace) -> Any:
-    """Return a list whose elements a region has left, with these as they were then."""
+def left_in(items: Any, trace: Trace, classes: frozenset[type] = frozenset()) -> Any:
+    """Return a list whose elements a region has left, with these as they were then.
+
+    So are objects of some classes among them.
+    """
     if type(items) not in LISTS or not isinstance(trace, Region) or not trace.left:
         return items
-    return as_left(items, trace, trace.left, (), {})
+    return objects_as_left(as_left(items, trace, trace.left, (), {}), trace, classes)
 
 
 def held(items: Any) -> Any:
@@ -408,7 +426,11 @@ def in_form_of(entry: Any, items: Any, is_held: bool = False) -> Any:
     if type(items) in LISTS and not (is_held or is_own(items)):
         return items
     if type(entry) is Grown and type(items) in (*LISTS, Columns, Grown):
-        return as_grown(whole(items), entry.store)
+        items = whole(items)
+        is_empty = type(items) in LISTS and not items
+        element = None if is_empty else element_of_all([items], by_value=True)
+        is_like = is_empty or entry.element.joined(element) is not None
+        return as_grown(items, entry.store) if is_like else items
     if type(entry) is Columns and type(items) is Columns:
         # What the loop began with may be too narrow for what a turn adds.
         holds_all = entry.element.joined(items.element) == entry.element

@@ -221,8 +221,10 @@ def in_held_form_of(entry: Any, value: Any) -> Any:
     if type(entry) is Row or chosen_by(entry) is not entry:
         return value
     if holds(entry):
-        is_list = type(value) in (*LISTS, Columns, Grown)
-        return held(in_form_of(whole(entry), whole(value), True)) if is_list else value
+        if type(value) not in (*LISTS, Columns, Grown):
+            return value
+        made = in_form_of(whole(entry), whole(value), True)
+        return held(made) if type(made) in (Columns, Grown) else value
     if (is_nested(entry) or type(entry) is Nested) and type(value) is list:
         form = entry.form if type(entry) is Nested else entry[0].form
         nested = nested_of(value, form, value)

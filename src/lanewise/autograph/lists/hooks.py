@@ -91,7 +91,7 @@ def put_in(items: Any, place: Any, value: Any) -> Any:
 
 def fitting(items: Any, value: Any, done: str) -> Any:
     """Return a list with elements of which a value may be one."""
-    element = element_of(settle(value))
+    element = element_of(settle(value), items.element.classes)
     joined = items.element.joined(element)
     if joined is None or (type(items) is Grown and not joined.has_sizes):
         raise ControlFlowError(
@@ -167,7 +167,12 @@ def entry_of(items: Any, key: Any) -> Any:
 
 def place_in(items: Any, key: Any, message: str) -> Any:
     """Return an index into a list counted from the front, which surely is a place."""
-    place, size = traced(key), items.length
+    return counted(key, items.length, message)
+
+
+def counted(key: Any, size: Any, message: str) -> Any:
+    """Return an index into so many elements counted from the front; see `place_in`."""
+    place = traced(key)
     if place is None:
         place = key.__index__()
         if type(size) is int and -size <= place < size:

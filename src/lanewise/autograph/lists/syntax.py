@@ -6,6 +6,7 @@ import ast
 from collections.abc import Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from lanewise.autograph.build import Names, load, place, store
 from lanewise.autograph.comprehensions import can_move
 
 #: The functions of one list that give a number, and those that go through several.
@@ -230,6 +231,29 @@ def looked_at_within(node: ast.AST) -> Iterator[ast.expr]:
 def _passed(node: ast.expr) -> list[ast.expr]:
     """Return what ``zip(x, y)`` and its like go through."""
     return node.args if isinstance(node, ast.Call) and name_of(node.func) in PASSING else []
+
+
+def taken_apart(
+    target: ast.expr, iterable: ast.expr, names: Names
+) -> tuple[ast.expr, list[ast.Assign]]:
+    """Return the target of a loop without those that may take a list apart, which follow.
+
+    What `enumerate`, `zip` and ``x.items()`` give are tuples of Python's.
+    """
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        return target, []
+    function = iterable.func if isinstance(iterable, ast.Call) else None
+    is_tuple = name_of(function) in PASSING or getattr(function, "attr", "") == "items"
+    if not is_tuple:
+        name = names.fresh("item")
+        return place(store(name), target), [place(ast.Assign([target], load(name)), target)]
+    later = []
+    for k, part in enumerate(target.elts):
+        if isinstance(part, (ast.Tuple, ast.List)):
+            name = names.fresh("item")
+            target.elts[k] = place(store(name), part)
+            later.append(place(ast.Assign([part], load(name)), part))
+    return target, later
 
 
 def counts_of(node: ast.Assign) -> tuple[int, ...]:

@@ -52,6 +52,7 @@ from lanewise.autograph.lists.syntax import (
     sources,
     stored,
     taken,
+    taken_apart,
 )
 from lanewise.autograph.scopes import Scope
 
@@ -526,6 +527,8 @@ class _Rewrite(ast.NodeTransformer):
         return place(made if isinstance(node.ops[0], ast.In) else negate(made), node)
 
     def visit_For(self, node: ast.For) -> Any:
+        node.target, later = taken_apart(node.target, node.iter, self.names)
+        node.body[:0] = later
         found = [called(inner) for part in node.body for inner in ast.walk(part)]
         is_changed = name_of(node.iter) in [each.name for each in found if each is not None]
         if self._is_seen(node.iter) and not (is_changed and name_of(node.iter)):
