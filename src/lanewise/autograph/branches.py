@@ -38,7 +38,7 @@ from lanewise.ops.checks import check
 from lanewise.ops.control import cond, switch
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import cast
-from lanewise.trace.lending import keep_only, kept_now
+from lanewise.trace.lending import close_kept, join_kept, kept_now
 from lanewise.trace.mixed import CHOOSE
 from lanewise.trace.regions import (
     Aside,
@@ -142,8 +142,7 @@ class Fork:
         self.left.append(left_in(self.regions[-1], arrays))
         self.regions[-1].leave(held_by(arrays) if self.regions[-1].changes else ())
         self.changes.append(left)
-        self.regions[-1].kept = kept_now()
-        keep_only(self._kept)
+        close_kept(self.regions[-1], self._kept)
 
     def _hold(self, key: Any, before: Any) -> None:
         """See to a place that one branch changed, and others did not: what it shows they may have.
@@ -251,9 +250,7 @@ class Fork:
             set_slot(slot, slot.get() if value is DONT_CARE else value)
         state = tuple([build(results) for build in builders])
         merge.containers.note()
-        keep_only(kept_now().union(*[region.kept or () for region in self.regions]))
-        for region in self.regions:
-            region.kept = None
+        join_kept(self.regions)
         join_guards(self.regions)
         exports.finish(results)
         for region in self.regions:

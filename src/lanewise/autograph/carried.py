@@ -11,7 +11,14 @@ from lanewise.autograph.aliases import (
     settle,
 )
 from lanewise.autograph.describe import refuse_object, refuse_structure
-from lanewise.autograph.instances import freeze, new_classes, objects_of, opened
+from lanewise.autograph.instances import (
+    Opening,
+    freeze,
+    in_place,
+    new_classes,
+    objects_of,
+    opened,
+)
 from lanewise.autograph.lists.grown import (
     Columns,
     Grown,
@@ -138,7 +145,7 @@ class Variable:
         #: A value in which all is optional that a turn may leave None.
         self.form: Any = DONT_CARE
         #: Classes of objects that turns make anew: it holds what these hold.
-        self.opened: frozenset[type] = frozenset()
+        self.opened = Opening()
         #: How often that was found out anew; and of which kinds numbers are.
         self._times = self._times_wider = 0
         #: Lists and dicts within, which stay the same from turn to turn.
@@ -266,7 +273,7 @@ class Variable:
     def _holding(self, leaves: list[Any]) -> Any:
         """Return what it is, of its leaves."""
         value = unflatten(self.structure, leaves)
-        if self.opened:  # which of them others have, nobody knows
+        if self.opened.classes:  # which of them others have, nobody knows
             freeze(objects_of(value, self.opened))
         return owned(born(value)) if self._is_own and not self.is_holding else value
 
@@ -307,7 +314,7 @@ class Variable:
         value = with_nones(value)
         if self.form is not DONT_CARE:
             value = alike_but_for_none([self.form, value])[1]
-        if self.opened:
+        if self.opened.classes:
             with resumed(region):
                 value = opened(value, self.opened)
         if not self.packing:
@@ -378,9 +385,10 @@ class Variable:
         """Return what a turn leaves in it, a list as arrays where it is carried as such."""
         with resumed(trace):
             end = as_lists(chosen_by(end), self.name, trace) if state.has_contents else end
-            if self.opened and isinstance(end, Maybe):
-                end = Maybe(end.name, opened(end.value, self.opened), end.flag)
-            end = opened(end, self.opened)
+            opening = self.opened.at_end(trace) if isinstance(trace, Region) else self.opened
+            if opening.classes and isinstance(end, Maybe):
+                end = Maybe(end.name, opened(end.value, opening), end.flag)
+            end = opened(end, opening)
             if type(self.entry) is Variant and (end is None or is_record(end)):
                 end = ON_VARIANTS["of"](end)
             if self.is_holding:
@@ -419,13 +427,26 @@ class Variable:
         self._begin_with(self.is_maybe, True)
         return True
 
+    def _opens(self, region: Region, end: Any, classes: frozenset[type]) -> bool:
+        """Have objects of some classes be joined by what they hold; whether others were before."""
+        ends, regions = [apart(end)[1]], [region]
+        entry = self._apart(self.entry)[-1]
+        if entry is not DONT_CARE:
+            ends, regions = [entry, *ends], [None, *regions]
+        found = in_place(ends, classes, regions)
+        if self.opened.classes:  # one that was another object once is for all turns
+            found = found._replace(in_place=found.in_place & self.opened.in_place)
+        if found == self.opened:
+            return False
+        self.opened = found
+        freeze(objects_of(ends, found))
+        return True
+
     def _meet(self, region: Region, end: Any) -> bool:
         if self.is_lost:
             return True
-        classes = new_classes(apart(end)[1], [region])
-        if not classes <= self.opened:
-            self.opened |= classes
-            freeze(objects_of([self._apart(self.entry)[-1], apart(end)[1]], self.opened))
+        classes = new_classes(apart(end)[1], [region]) | self.opened.classes
+        if classes and self._opens(region, end, classes):
             self._begin_with(self.is_maybe, True)
             return False
         if self._becomes_variant(region, apart(end)[1]):

@@ -42,6 +42,7 @@ from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.contents import LISTS
+from lanewise.trace.lending import join_kept
 from lanewise.trace.packed import (
     TurnsMade,
 )
@@ -119,7 +120,7 @@ class Carry:
         for root, stale in self.stale.values():
             set_guard(root, stale)
         holders = self._holders()
-        self._containers.begin([(variable, variable.begun) for variable in holders])
+        self._containers.note([(variable, variable.begun) for variable in holders])
         self.together |= pairs_together([arrays_in(variable.entry) for variable in holders])
         for variable in holders:  # in the first turn they are what they were outside
             for tensor, _, entry in variable.fresh:
@@ -279,6 +280,7 @@ class Carry:
             held += [value] * is_place(slot)
         holders = self._holders()
         self._containers.note(list(zip(holders, held, strict=True)))
+        join_kept([region])
         entries = [v.entry if not v.is_carried else settle(v.entry) for v in holders]
         names = [variable.name for variable in holders]
         join_guards([region])

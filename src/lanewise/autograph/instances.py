@@ -7,15 +7,15 @@ with attributes that are joined as variables are. It may be one of those (`lanew
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 import optree
 
 from lanewise.autograph.state import NUMBERS
 from lanewise.trace import tree
-from lanewise.trace.lending import keeper_of, lend
+from lanewise.trace.lending import lend, lend_like
 from lanewise.trace.regions import (
     Region,
     born,
@@ -25,7 +25,7 @@ from lanewise.trace.regions import (
     resumed,
     twins,
 )
-from lanewise.trace.slots import AttributeSlot
+from lanewise.trace.slots import AttributeSlot, Missing
 from lanewise.trace.trace import require_trace
 from lanewise.trace.variants import ON_VARIANTS, Alternatives, Variant, can_be_chosen
 
@@ -33,21 +33,53 @@ from lanewise.trace.variants import ON_VARIANTS, Alternatives, Variant, can_be_c
 NAME = "another object of its class"
 
 
+class Opening(NamedTuple):
+    """Which objects are containers of their attributes where values are joined.
+
+    Those of some classes, but for those that are one object in the same place of all values,
+    `in_place`, by their ids. Attributes that a region changed have the values of `left`, by the
+    ids of their owners: the changes are undone by then.
+    """
+
+    classes: frozenset[type] = frozenset()
+    in_place: frozenset[int] = frozenset()
+    left: Mapping[int, Mapping[str, Any]] = {}
+
+    def opens(self, x: Any) -> bool:
+        """Whether an object is such a container."""
+        return type(x) in self.classes and id(x) not in self.in_place
+
+    def held(self, x: Any) -> dict[str, Any]:
+        """Return the attributes of an object."""
+        found = {**vars(x), **self.left.get(id(x), {})} if self.left else vars(x)
+        return {name: value for name, value in found.items() if value is not Missing}
+
+    def at_end(self, region: Region) -> Opening:
+        """Return what opens objects as a region has left them."""
+        if not self.classes:
+            return self
+        left: dict[int, dict[str, Any]] = {}
+        for slot, value in region.left.values():
+            if isinstance(slot, AttributeSlot):
+                left.setdefault(id(slot.owner), {})[slot.attribute] = value
+        return self._replace(left=left)
+
+
 class Instance:
     """Stands for an object in a tree: a container of its attributes.
 
-    So do objects of some classes among these.
+    So do others that are opened with it among these.
     """
 
-    __slots__ = ("classes", "object")
+    __slots__ = ("object", "opening")
 
-    def __init__(self, x: Any, classes: frozenset[type]) -> None:
-        self.object, self.classes = x, classes
+    def __init__(self, x: Any, opening: Opening) -> None:
+        self.object, self.opening = x, opening
 
 
 def _flatten(instance: Instance) -> tuple[list[Any], Any, tuple[str, ...]]:
-    held = vars(instance.object)
-    children = [opened(value, instance.classes) for value in held.values()]
+    held = instance.opening.held(instance.object)
+    children = [opened(value, instance.opening) for value in held.values()]
     return children, (type(instance.object), tuple(held)), tuple(held)
 
 
@@ -126,26 +158,26 @@ def new_classes(
     return frozenset(found) if is_tree(value, ()) else frozenset()
 
 
-def opened(value: Any, classes: frozenset[type]) -> Any:
-    """Return a value with objects of some classes as containers of their attributes."""
-    if not classes:
+def opened(value: Any, opening: Opening) -> Any:
+    """Return a value with some objects as containers of their attributes."""
+    if not opening.classes:
         return value
     leaves, structure = tree.flatten(value)
-    found = [_opened_leaf(leaf, classes) for leaf in leaves]
+    found = [_opened_leaf(leaf, opening) for leaf in leaves]
     if all([x is leaf for x, leaf in zip(found, leaves, strict=True)]):
         return value
     return tree.unflatten(structure, found)
 
 
-def _opened_leaf(leaf: Any, classes: frozenset[type]) -> Any:
-    if type(leaf) in classes:
-        return Instance(leaf, classes)
-    if type(leaf) is not Variant or len(_kinds_of(leaf) - classes) or not _kinds_of(leaf):
+def _opened_leaf(leaf: Any, opening: Opening) -> Any:
+    if opening.opens(leaf):
+        return Instance(leaf, opening)
+    if type(leaf) is not Variant or _kinds_of(leaf) - opening.classes or not _kinds_of(leaf):
         return leaf
     objects = [x for x in leaf._lw_among if x is not None]
     if len({(type(x), tuple(vars(x))) for x in objects}) > 1:
         return leaf
-    whole = Instance(_one_of(leaf, objects), classes)
+    whole = Instance(_one_of(leaf, objects), opening)
     if len(objects) == len(leaf._lw_among):
         return whole
     return ON_VARIANTS["optional"](whole, ON_VARIANTS["is not none"](leaf))
@@ -177,19 +209,58 @@ def _note_copy(made: Any, objects: Sequence[Any], region: Region | None = None) 
         visible = [] if region is not None and region.has_born(x) else [x]
         for twin in (*visible, *twins(x, region), *known[1:]):
             note_twins(made, twin, NAME)
-        if keeper_of((x, *twins(x, region), *known[1:]), region) is not None:
-            lend([made], NAME)
+        lend_like([made], (x, *twins(x, region), *known[1:]), region)
         known.append(made)
 
 
-def objects_of(value: Any, classes: frozenset[type]) -> list[Any]:
-    """Return the objects of some classes in a value, opened or not, in the order of its tree."""
+def objects_of(value: Any, opening: Opening) -> list[Any]:
+    """Return the objects in a value that are opened, or would be, in the order of its tree."""
     found = []
-    for leaf in tree.flatten(value, _is_instance)[0] if classes else ():
-        x = leaf.object if type(leaf) is Instance else leaf
-        if type(x) in classes:
-            found += [x, *objects_of(list(vars(x).values()), classes)]
+    for leaf in tree.flatten(value, _is_instance)[0] if opening.classes else ():
+        is_opened = type(leaf) is Instance
+        x, own = (leaf.object, leaf.opening) if is_opened else (leaf, opening)
+        if is_opened or opening.opens(x):
+            found += [x, *objects_of(list(own.held(x).values()), own)]
     return found
+
+
+def in_place(
+    values: Sequence[Any], classes: frozenset[type], regions: Sequence[Region | None]
+) -> Opening:
+    """Return what opens the objects of some classes in values that branches or turns left.
+
+    One of no region is from before a loop. Where there is but one value, those stay what they are
+    that were there before its region.
+    """
+    kept: dict[int, Any] = {}
+    others: set[int] = set()
+
+    def look(ways: Sequence[Any], openings: Sequence[Opening]) -> None:
+        first = ways[0]
+        if all([each is first for each in ways[1:]]):
+            found = [x for x in tree.flatten(first)[0] if type(x) in classes]
+            for x in found:
+                is_new = any([region is not None and region.has_born(x) for region in regions])
+                if len(ways) > 1 or not is_new:
+                    kept[id(x)] = x
+                else:
+                    others.add(id(x))
+                    look([list(opening.held(x).values()) for opening in openings], openings)
+            return
+        if all([type(each) in classes for each in ways]):
+            others.update(map(id, ways))
+            parts: list[Any] = [o.held(x) for x, o in zip(ways, openings, strict=True)]
+        else:
+            parts = [tree.children_of(each) or {} for each in ways]
+        if not parts[0] or any([each.keys() != parts[0].keys() for each in parts]):
+            others.update([id(x) for each in ways for x in tree.flatten(each)[0]])
+            return
+        for name in parts[0]:
+            look([each[name] for each in parts], openings)
+
+    whole = Opening(classes)
+    look(values, [whole if region is None else whole.at_end(region) for region in regions])
+    return whole._replace(in_place=frozenset(kept.keys() - others))
 
 
 def freeze(objects: Sequence[Any]) -> None:
@@ -203,19 +274,11 @@ def objects_as_left(value: Any, region: Region, classes: frozenset[type]) -> Any
 
     Its changes are undone by then. These are others, and those from before stay as they are.
     """
-    slots = [(slot, now) for slot, now in region.left.values() if isinstance(slot, AttributeSlot)]
-    changed = {id(slot.owner) for slot, _ in slots}
-    found = objects_of(value, classes) if slots else []
-    if changed.isdisjoint(map(id, found)):
+    opening = Opening(classes).at_end(region)
+    found = objects_of(value, opening) if opening.left else []
+    if opening.left.keys().isdisjoint(map(id, found)):
         return value
-    before = [(slot, slot.get()) for slot, _ in slots]
-    for slot, now in slots:
-        slot.set(now)
-    try:
-        leaves, structure = tree.flatten(opened(value, classes))
-    finally:
-        for slot, old in reversed(before):
-            slot.set(old)
+    leaves, structure = tree.flatten(opened(value, opening))
     with resumed(region):
         freeze(found)
         return tree.unflatten(structure, leaves)

@@ -12,7 +12,15 @@ from typing import Any
 
 from lanewise.autograph.aliases import as_left
 from lanewise.autograph.describe import refuse_object, refuse_structure
-from lanewise.autograph.instances import Instance, new_classes, note_joined, objects_of, opened
+from lanewise.autograph.instances import (
+    Instance,
+    Opening,
+    in_place,
+    new_classes,
+    note_joined,
+    objects_of,
+    opened,
+)
 from lanewise.autograph.lists.grown import alike, is_own, owned
 from lanewise.autograph.lists.held import held_alike
 from lanewise.autograph.optional import (
@@ -139,7 +147,11 @@ class Merge:
             return self._maybe(name, ends)
         alive = [end for end in ends if end is not DONT_CARE]
         if not NUMBERS.issuperset(map(type, alive)):
-            ends = self._opened(ends, [type(end) not in _CONTAINERS for end in ends])
+            found = self._opened(ends, self._opening(ends))
+            ends = [
+                end if type(end) in _CONTAINERS else each
+                for end, each in zip(ends, found, strict=True)
+            ]
             ends = self._referenced(ends)
         if may_be_none(ends):
             return self._optional(name, ends)
@@ -202,8 +214,8 @@ class Merge:
         ends = alike_but_for_none(ends)
         ends = self._held_alike(ends, not is_value)
         self.containers.replace(seen, ends)
-        given, ends = ends, self._opened(ends)
-        classes = new_classes([end for end in ends if end is not DONT_CARE], self.regions)
+        opening = self._opening(ends)
+        given, ends = ends, self._opened(ends, opening)
         self.containers.replace(given, ends)
         first = next(end for end in ends if end is not DONT_CARE)
         sealed = self._sealed(ends)
@@ -225,11 +237,11 @@ class Merge:
                 return known
             value = unflatten(structure, [build(results) for build in builders])
             value = owned(value) if are_own else value
-            if classes:
+            if opening.classes:
                 pairs = zip(ends, self.regions, strict=True)
                 alive = [(end, region) for end, region in pairs if end is not DONT_CARE]
-                sources = [objects_of(end, classes) for end, _ in alive]
-                note_joined(objects_of(value, classes), sources, [region for _, region in alive])
+                sources = [objects_of(end, opening) for end, _ in alive]
+                note_joined(objects_of(value, opening), sources, [region for _, region in alive])
             for container in tree.containers(value, sealed):
                 born(container)
             self.containers.add(name, value, objects, ends, sealed, is_value)
@@ -237,15 +249,24 @@ class Merge:
 
         return whole
 
-    def _opened(self, ends: Sequence[Any], which: Sequence[bool] | None = None) -> Sequence[Any]:
+    def _opening(self, ends: Sequence[Any]) -> Opening:
+        """Return what opens the objects that are not the same in all branches."""
+        pairs = [
+            (end, r) for end, r in zip(ends, self.regions, strict=True) if end is not DONT_CARE
+        ]
+        alive, regions = zip(*pairs, strict=True)
+        classes = new_classes(list(alive), self.regions)
+        return in_place(alive, classes, regions) if classes else Opening()
+
+    def _opened(self, ends: Sequence[Any], opening: Opening) -> Sequence[Any]:
         """Return what branches left, objects that one of them made as what these hold."""
-        classes = new_classes([end for end in ends if end is not DONT_CARE], self.regions)
-        if not classes:
+        if not opening.classes:
             return ends
         found = []
-        for end, region, is_it in zip(ends, self.regions, which or [True] * len(ends), strict=True):
+        for end, region in zip(ends, self.regions, strict=True):
             with resumed(region):
-                found.append(opened(end, classes) if is_it and end is not DONT_CARE else end)
+                own = opening.at_end(region)
+                found.append(end if end is DONT_CARE else opened(end, own))
         return found
 
     def _referenced(self, ends: Sequence[Any]) -> Sequence[Any]:

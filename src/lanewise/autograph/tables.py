@@ -40,7 +40,7 @@ from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, holds
-from lanewise.trace.lending import keeper_of, lend
+from lanewise.trace.lending import lend_like
 from lanewise.trace.mixed import Class, as_integer, code_among, note_mixed
 from lanewise.trace.regions import Region, born, note_container, note_twins, twins
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
@@ -446,9 +446,7 @@ def as_lists(x: Any, name: str = "", region: Trace | None = None) -> Any:
     for each, others in standing if name else ():
         for other in others:
             note_twins(each, other, name)
-        keeper = keeper_of(others)
-        if keeper is not None:
-            lend([each], keeper)
+        lend_like([each], others)
     made = tree.unflatten(structure, found)
     for container in tree.containers(made):
         born(container)

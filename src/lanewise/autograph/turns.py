@@ -14,6 +14,7 @@ from lanewise.ir.graph import Graph, Value
 from lanewise.ir.location import here
 from lanewise.ops.control import scan, while_
 from lanewise.trace import tree
+from lanewise.trace.lending import close_kept, kept_now
 from lanewise.trace.mixed import classes_of
 from lanewise.trace.regions import (
     Part,
@@ -94,6 +95,8 @@ class Turns:
         self.region: Region | None = None
         self.inputs: list[Value] = []
         self.left: dict[Any, Any] = {}
+        #: The containers of which somebody keeps what they hold before a turn, by their ids.
+        self._kept: set[int] = set()
 
     def begin(self, count: Callable[[Region], Any] = lambda region: 0) -> tuple[Any, ...]:
         """Open the region of a turn; return what the variables hold in it.
@@ -102,6 +105,7 @@ class Turns:
         """
         if self.region is not None:
             self.region.forget()
+        self._kept = kept_now()
         self.region, self.inputs, held = self.carry.begin(count)
         resume()
         return held
@@ -115,6 +119,7 @@ class Turns:
         held = () if ends is None else (*ends, *[value for _, value in self.left.values()])
         arrays = [array for value in held for array in arrays_in(value)]
         self.region.leave(held_by(arrays) if self.region.changes else ())
+        close_kept(self.region, self._kept)
         ends, self.left = self.carry.as_left(self.region, self.left, ends)
         return self.carry.meet(self.region, self.left, ends), ends
 

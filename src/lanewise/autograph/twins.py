@@ -15,7 +15,7 @@ from lanewise.autograph.carried import Variable
 from lanewise.autograph.lists.grown import is_own, with_sources
 from lanewise.autograph.state import DONT_CARE, NUMBERS, Maybe, kind_of
 from lanewise.trace import tree
-from lanewise.trace.lending import keep_only, keeper_of, kept_now, lend
+from lanewise.trace.lending import keeper_of, lend, lend_like
 from lanewise.trace.regions import Region, born, is_made_here, note_twins, twins
 
 #: For each joined container those that it may be in one branch, or turn.
@@ -25,13 +25,15 @@ Sources = Mapping[Any, Collection[Any]]
 def objects_in(value: Any, sealed: Collection[int] = (), is_place: bool = True) -> list[Any]:
     """Return the containers in what a variable holds, without those that are always the same.
 
-    Of all that a container holds, which is no `is_place`, those within.
+    Of all that a container holds, which is no `is_place`, those within; and of a list that nobody
+    else can have.
     """
     value = value.value if isinstance(value, Maybe) else value
-    if type(value) in NUMBERS or kind_of(value) is not None or is_own(value):
+    if type(value) in NUMBERS or kind_of(value) is not None:
         return []
     found = tree.containers(value, sealed)
-    return found if is_place or not found or found[0] is not value else found[1:]
+    is_within = found and found[0] is value and (not is_place or is_own(value))
+    return found[1:] if is_within else found
 
 
 def together(sources: Sources, region: Region | None = None) -> set[frozenset[Any]]:
@@ -118,9 +120,7 @@ class JoinedObjects(_Objects):
             sources = {key: made[2][branch] for key, made in enumerate(self._made)}
             for (made, name, _), own in zip(self._made, sources.values(), strict=True):
                 pairs += [(made, each, name) for each in outer(own, region).values()]
-                keeper = keeper_of(own, region)
-                if keeper is not None:
-                    lend([made], keeper)
+                lend_like([made], own, region)
             for first, second in map(sorted, together(sources, region)):
                 made, name, _ = self._made[first]
                 pairs.append((made, self._made[second][0], name))
@@ -141,15 +141,6 @@ class CarriedObjects(_Objects):
         self._unknown: dict[Any, set[int]] = {}
         #: Who keeps what some of them hold.
         self._keepers: dict[Any, str] = {}
-        #: The ids of containers of which somebody keeps what they hold before the loop.
-        self._kept: set[int] | None = None
-
-    def begin(self, held: Sequence[tuple[Variable, Any]]) -> None:
-        """Begin to record a turn, in which variables hold some values; see `note`."""
-        if self._kept is None:
-            self._kept = kept_now()
-        keep_only(self._kept)  # the turn may have been recorded before
-        self.note(held)
 
     def note(self, held: Sequence[tuple[Variable, Any]]) -> None:
         """Note which of the containers that variables hold now may be one, or what others have."""
@@ -171,8 +162,7 @@ class CarriedObjects(_Objects):
         for key, (each, name) in made.items():
             for other in (*others[key], *self._outer.get(key, {}).values()):
                 note_twins(each, other, name)
-            kept = [x for x in entries[key] if id(x) in (self._kept or ())]
-            keeper = self._keepers.get(key) or keeper_of(kept)
+            keeper = self._keepers.get(key) or keeper_of(entries[key])
             if keeper is not None:
                 lend([each], keeper)
         for first, second in self._together:
@@ -197,7 +187,7 @@ class CarriedObjects(_Objects):
             may_be = [y for x in containers for y in (x, *twins(x, region))]
             held[key] = {self._begun[id(x)] for x in may_be if id(x) in self._begun}
             self._outer.setdefault(key, {}).update(self._from_outside(key, containers, region))
-            keeper = keeper_of(containers)
+            keeper = keeper_of(containers, region)
             if keeper is not None:
                 self._keepers.setdefault(key, keeper)
         while True:  # what turns like this one make of that

@@ -120,12 +120,33 @@ def lend(containers: Iterable[Any], name: str) -> None:
             lent_of(twin, name).is_kept = True
 
 
+def lend_like(made: Iterable[Any], others: Iterable[Any], branch: Trace | None = None) -> None:
+    """Remember containers if somebody keeps what others hold that they may be; see `keeper_of`."""
+    keeper = keeper_of(others, branch)
+    if keeper is not None:
+        lend(made, keeper)
+
+
 def kept_now() -> set[int]:
     """Return the ids of the containers of which somebody keeps what they hold."""
     return {key for key, each in require_trace("a list").lent.items() if each.is_kept}
 
 
-def keep_only(kept: set[int]) -> None:
-    """Know that somebody keeps what these containers hold, and no others, by their ids."""
+def close_kept(branch: Trace, before: set[int]) -> None:
+    """Note what is kept at the end of a branch or turn; know again what was `before` it."""
+    branch.kept = kept_now()
+    _keep_only(before)
+
+
+def join_kept(branches: Iterable[Trace]) -> None:
+    """Know that what is kept in one of some branches, or turns, is kept."""
+    kept = kept_now()
+    for branch in branches:
+        kept |= branch.kept or set()
+        branch.kept = None
+    _keep_only(kept)
+
+
+def _keep_only(kept: set[int]) -> None:
     for key, each in require_trace("a list").lent.items():
         each.is_kept = key in kept

@@ -20,7 +20,7 @@ from lanewise.ops.registry import Primitive
 from lanewise.trace import tree
 from lanewise.trace.contents import LISTS, fill
 from lanewise.trace.formatting import Text
-from lanewise.trace.lending import Lent, Unknown, keeper_of, lend, lent_of
+from lanewise.trace.lending import Lent, Unknown, lend_like, lent_of
 from lanewise.trace.limits import REGION
 from lanewise.trace.slots import (
     ArraySlot,
@@ -306,9 +306,8 @@ def in_region() -> bool:
 def is_watched() -> bool:
     """Whether changes of lists, dicts and objects have to be noted before they happen."""
     trace = state.trace
-    if trace is None:
-        return False
-    return isinstance(trace, Watched) or trace.journal is not None or bool(trace.lent)
+    is_noted = trace is not None and (trace.journal is not None or bool(trace.lent))
+    return is_noted or isinstance(trace, Watched)
 
 
 def note(slot_of: Callable[..., Slot], *place: Any) -> None:
@@ -331,8 +330,8 @@ def note(slot_of: Callable[..., Slot], *place: Any) -> None:
 def _lose_twins(trace: Trace, lent: Lent) -> None:
     """See to it that nobody uses what a container may be that is about to be changed."""
     found = twins(lent.container)
-    kinds = (*LISTS, dict, set)
-    if lent.is_kept or not all([isinstance(each, kinds) and is_made_here(each) for each in found]):
+    are_own = all([isinstance(x, (*LISTS, dict, set)) and is_made_here(x) for x in found])
+    if lent.is_kept or not are_own:
         lent.refuse()
     for twin in found:
         assert isinstance(trace, Watched)
@@ -371,12 +370,10 @@ def note_twins(first: Any, second: Any, name: str) -> None:
 
 def note_twin_of(made: Any, others: Iterable[Any], name: str) -> None:
     """Remember that a container may be any of others, and so whatever may be one of these."""
-    may_be = [twin for each in others for twin in (each, *twins(each))]
-    for other in may_be:
+    others = [twin for each in others for twin in (each, *twins(each))]
+    for other in others:
         note_twins(made, other, name)
-    keeper = keeper_of(may_be)
-    if keeper is not None:
-        lend([made], keeper)
+    lend_like([made], others)
 
 
 def note_length(container: Any) -> None:

@@ -56,11 +56,11 @@ def containers(tree: Any, sealed: Collection[int] = ()) -> list[Any]:
 
 
 def lists_within(tree: Any) -> set[int]:
-    """Return the ids of the lists, deques and dicts inside of a tree."""
+    """Return the ids of the lists, deques, dicts and dataclass objects inside of a tree."""
     found: set[int] = set()
 
     def look(node: Any) -> bool:
-        if node is not tree and isinstance(node, (list, dict, deque)):
+        if node is not tree and can_change(node):
             found.add(id(node))
         return False
 
@@ -70,14 +70,14 @@ def lists_within(tree: Any) -> set[int]:
 
 
 def lists_in_place(trees: Sequence[Any]) -> set[int]:
-    """Return the ids of the lists and dicts that are at the same places in all of several trees."""
+    """Return the ids of the containers that are at the same places in all of several trees."""
     found: set[int] = set()
     loose: set[int] = set()
 
     def look(nodes: Sequence[Any], is_top: bool) -> None:
         first = nodes[0]
         is_one = all([node is first for node in nodes])
-        if is_one and isinstance(first, (list, dict, deque)) and not is_top:
+        if is_one and can_change(first) and not is_top:
             found.add(id(first))
             return
         children = [children_of(node) for node in nodes]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lanewise.autograph.calls import fn
-from lanewise.autograph.instances import NAME, objects_of, opened
+from lanewise.autograph.instances import NAME, Opening, objects_of, opened
 from lanewise.autograph.lists.hooks import TRACED, counted, entry_of, with_entry
 from lanewise.autograph.subscripts import getitem, setattr, setitem
 from lanewise.errors import ControlFlowError, at
@@ -51,7 +51,7 @@ def with_call(items: Any, key: Any, name: str, *args: Any, **kwargs: Any) -> Any
         method(*args, **kwargs)
         return items
     _, changed, _ = _changed_by(lambda: method(*args, **kwargs))
-    objects = objects_of(record, items.element.classes)
+    objects = objects_of(record, Opening(items.element.classes))
     parts = [record, *[list(vars(x).values()) for x in objects]]
     known = {id(x) for x in (*objects, *tree.containers(parts))}
     if not known.issuperset(changed):
@@ -95,7 +95,7 @@ def _own(items: Any, key: Any) -> Any:
     record = entry_of(items, key)
     if type(record) is Tensor:
         return record
-    leaves, structure = tree.flatten(opened(record, items.element.classes))
+    leaves, structure = tree.flatten(opened(record, Opening(items.element.classes)))
     return all_born(tree.unflatten(structure, leaves))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import optree
 
 from lanewise.autograph.aliases import REPEATS, Shared, all_roots, repeating, settle, watch
-from lanewise.autograph.instances import freeze, is_new, new_classes, objects_of, opened
+from lanewise.autograph.instances import Opening, freeze, is_new, new_classes, objects_of, opened
 from lanewise.autograph.optional import apart_from_none, is_missing, there
 from lanewise.autograph.state import Kind, kind_among, union_of, values_of
 from lanewise.autograph.tables import plain_table
@@ -94,12 +94,12 @@ class Element(NamedTuple):
 
     def leaves(self, value: Any) -> list[Any]:
         """Return the leaves of an element that is of its form."""
-        return tree.flatten(opened(value, self.classes))[0]
+        return tree.flatten(opened(value, Opening(self.classes)))[0]
 
     def numbers(self, value: Any) -> list[Tensor]:
         """Return the numbers of `types` of an element that is of its form."""
         trace, leaves = require_trace("a list"), self.leaves(value)
-        freeze(objects_of(value, self.classes))  # which the list knows as they are now
+        freeze(objects_of(value, Opening(self.classes)))  # which the list knows as they are now
         return [
             Tensor(trace, number)
             for leaf, kind in zip(leaves, self.kinds, strict=True)
@@ -122,7 +122,7 @@ class Element(NamedTuple):
     def made(self, numbers: Sequence[Tensor]) -> Any:
         """Return the element of the numbers of `types`; nobody may change a list in it."""
         found = tree.unflatten(self.structure, self.whole(numbers))
-        freeze(objects_of(found, self.classes))
+        freeze(objects_of(found, Opening(self.classes)))
         for each in lend_lists(found):
             born(each)
         return found
@@ -188,7 +188,7 @@ def element_of(value: Any, classes: Collection[type] = (), by_value: bool = True
         return is_new(x) or (type(x) in classes and is_made_here(x))
 
     classes = new_classes(value, which=is_held)
-    leaves, structure = tree.flatten(opened(value, classes), is_missing)
+    leaves, structure = tree.flatten(opened(value, Opening(classes)), is_missing)
     # None is an error when it is put in.
     kinds = [_kind_of_part(apart_from_none(leaf)[1]) for leaf in leaves]
     containers = tree.containers(value)
@@ -199,7 +199,7 @@ def element_of(value: Any, classes: Collection[type] = (), by_value: bool = True
         return None
     if not kinds or any([kind is None for kind in kinds]):
         return None
-    if are_elsewhere([*containers, *objects_of(value, classes)]):
+    if are_elsewhere([*containers, *objects_of(value, Opening(classes))]):
         return None
     return Element(structure, tuple(kinds), classes=classes | made)  # ty: ignore[invalid-argument-type]
 

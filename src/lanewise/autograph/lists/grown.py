@@ -297,8 +297,8 @@ def alike(
         return None
     for end, before, trace in zip(ends, given, traces, strict=True):
         if end is not before:
-            with resumed(trace):
-                lend(tree.containers(list(end))[1:], OF_LISTS)
+            with resumed(trace):  # those that were there, too
+                lend(tree.containers([*end, *before])[1:], OF_LISTS)
     if not is_long and all([type(end) is Columns and end.element == element for end in ends]):
         return None
     if not is_long:
