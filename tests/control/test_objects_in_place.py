@@ -257,6 +257,166 @@ def changed_while_its_list_grows(x):
     return rows[0].b
 
 
+class T:
+    """Has two attributes."""
+
+    def __init__(self, v):
+        self.v = v
+        self.n = 0.0
+
+
+@dataclass
+class F:
+    v: float
+    n: float = 0.0
+
+
+def changed_and_appended_in_each_turn(x):
+    p, log, i = [1.0, 0.0], [], 0
+    while i < x[1]:
+        p[1] += 7.0
+        log.append(p)
+        i += 1
+    return sum([each[1] for each in log])
+
+
+def changed_and_appended_dataclass(x):
+    p, log, i = F(1.0), [], 0
+    while i < x[1]:
+        p.n += 7.0
+        log.append(p)
+        i += 1
+    return sum([each.n for each in log])
+
+
+def chosen_and_then_new_in_one_branch(x):
+    p, q = F(1.0), F(x[0])
+    r = p if x[2] > 0 else q
+    if x[1] > 0:
+        p.v += 1.0
+    else:
+        r = F(4.0)
+    return r.v
+
+
+def swapped_and_then_new_in_one_branch(x):
+    p, q = T(1.0), T(x[0])
+    if x[0] > 0:
+        p, q = q, p
+    if x[0] > 1:
+        q = T(5.0)
+    else:
+        q.n = 2.0
+    return q.n
+
+
+def chosen_where_it_is_changed(x):
+    p, q = T(1.0), T(x[0])
+    if x[1] > 1:
+        p.v += 1.0
+        r = p if x[2] > 0 else q
+    else:
+        r = T(5.0)
+    return r.v
+
+
+def chosen_into_a_list_that_grows(x):
+    q = T(x[0])
+    rows, log = [T(1.0), q], [T(6.0)]
+    if x[0] > 1:
+        log[-1] = rows[1]
+    if x[1] > 1:
+        log.append(T(2.0))
+    else:
+        log[0].v += 7.0
+    return sum([each.v for each in log])
+
+
+def found(rows, v):
+    if v > 1:
+        return T(v)
+    rows[0].v += 1
+    return rows[0] if v > 0 else rows[1]
+
+
+def returned_by_a_function(x):
+    return found([T(1.0), T(2.0)], x[0]).v
+
+
+def turned_about_and_changed(x):
+    rows, i = [T(1.0), T(x[0])], 0
+    q = rows[1]
+    while i < x[1]:
+        rows[0], rows[1] = rows[1], rows[0]
+        i += 1
+    if x[1] > 1:
+        q.n = 3.0
+    else:
+        rows.append(T(1.0))
+    return sum([(k + 1) * each.n for k, each in enumerate(rows)])
+
+
+def of_plain_numbers(x):
+    p = M(1.0)
+    log = [p]
+    for v in x:
+        if v > 0:
+            log.append(M(1.0))
+    p.b += 2.0
+    return sum([each.b for each in log])
+
+
+def dicts_from_turn_to_turn(x):
+    p, q, i = {"v": 2.0}, {"v": 1.0}, 0
+    while i < x[2]:
+        p["v"] += 1.0
+        p = q
+        i += 1
+    return q["v"]
+
+
+def swapped_in_one_branch(x):
+    rows = [T(1.0), T(4.0)]
+    if x[2] > 0:
+        if x[0] > 1:
+            rows[0], rows[1] = rows[1], rows[0]
+    else:
+        rows.append(T(2.0))
+    return len(rows)
+
+
+def set_in_some_branches_only(x):
+    if x[0] >= -9:  # noqa: SIM102 - two branches
+        if x[2] > -9:
+            r = T(x[2])
+    return r.v
+
+
+def the_best_of_those_that_are_left(x):
+    rows = [T(1.0)]
+    for v in x:
+        best = None
+        for row in rows:
+            if best is None or row.v > best.v:
+                best = row
+        rows = [row for row in rows if row.v > v]
+    return len(rows)
+
+
+def the_best_is_changed(x):
+    rows = []
+    for v in x:
+        best = None
+        for row in rows:
+            if best is None or row.v > best.v:
+                best = row
+        if best is not None:
+            best.n = 0.5
+        if v == 0:
+            rows.append(T(2.0))
+    return len([i for i, each in enumerate(rows) if each.v > 0])
+
+
 def a_list_of_dataclasses_grows(x):
     p = D(0.0)
     rows = [p]
@@ -272,18 +432,15 @@ def a_list_of_dataclasses_grows(x):
 @pytest.mark.parametrize(
     "func",
     [
-        handed_on_beside_a_new_one,
-        beside_one_that_is_replaced,
-        within_a_new_object,
-        within_one_of_two,
-        within_one_of_a_loop,
-        within_one_or_another_of_a_loop,
-        beside_a_new_one_in_both_branches,
-        in_a_dict,
-        one_or_another_beside_a_new_one,
-        a_list_of_dataclasses_grows,
+        handed_on_beside_a_new_one, beside_one_that_is_replaced, within_a_new_object,
+        within_one_of_two, within_one_of_a_loop, within_one_or_another_of_a_loop,
+        beside_a_new_one_in_both_branches, in_a_dict, one_or_another_beside_a_new_one,
+        a_list_of_dataclasses_grows, chosen_and_then_new_in_one_branch,
+        swapped_and_then_new_in_one_branch, chosen_where_it_is_changed,
+        chosen_into_a_list_that_grows, returned_by_a_function, turned_about_and_changed,
+        swapped_in_one_branch, set_in_some_branches_only, the_best_of_those_that_are_left,
     ],
-)
+)  # fmt: skip
 def test_what_stays_in_its_place_is_the_same_object(func):
     assert_like_the_loop(func, X)
 
@@ -291,20 +448,15 @@ def test_what_stays_in_its_place_is_the_same_object(func):
 @pytest.mark.parametrize(
     "func",
     [
-        a_new_one_or_it,
-        changed_after_it_was_one_of_two,
-        dataclasses_in_a_log,
-        lists_in_a_log,
-        appended_in_both_branches,
-        appended_in_each_turn,
-        appended_in_some_turns,
-        changed_after_both_changed_it,
-        changed_in_one_and_new_in_the_other,
-        changed_after_a_loop_of_new_ones,
-        of_two_lists_of_which_one_grows,
-        changed_while_its_list_grows,
+        a_new_one_or_it, changed_after_it_was_one_of_two, dataclasses_in_a_log, lists_in_a_log,
+        appended_in_both_branches, appended_in_each_turn, appended_in_some_turns,
+        changed_after_both_changed_it, changed_in_one_and_new_in_the_other,
+        changed_after_a_loop_of_new_ones, of_two_lists_of_which_one_grows,
+        changed_while_its_list_grows, changed_and_appended_in_each_turn,
+        changed_and_appended_dataclass, of_plain_numbers, dicts_from_turn_to_turn,
+        the_best_is_changed,
     ],
-)
+)  # fmt: skip
 def test_what_may_be_another_is_followed_or_refused(func):
     wants = [func(x) for x in X]
     try:

@@ -9,7 +9,8 @@ it may show, is refused by name rather than lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -455,6 +456,19 @@ def left_by(region: Region) -> dict[Any, tuple[Slot, Any]]:
     return region.left
 
 
+@contextmanager
+def changed_again(slots: Sequence[tuple[Slot, Any]]) -> Generator[None]:
+    """Have places hold what a region left there, in a ``with`` block."""
+    before = [(slot, slot.get()) for slot, _ in slots]
+    for slot, now in slots:
+        slot.set(now)
+    try:
+        yield
+    finally:
+        for slot, old in reversed(before):
+            slot.set(old)
+
+
 def as_left(
     value: Any,
     region: Region,
@@ -471,18 +485,12 @@ def as_left(
     owners = {id(slot.owner) for slot, _ in slots}
     if not slots or owners.isdisjoint(map(id, tree.containers(value))):
         return value
-    before = [(slot, slot.get()) for slot, _ in slots]
-    for slot, now in slots:
-        slot.set(now)
-    try:
+    with changed_again(slots):
         leaves, structure = tree.flatten(
             value, lambda x: id(x) in sealed or owners.isdisjoint(map(id, tree.containers(x)))
         )
         same = set(map(id, leaves))
         given = tree.containers(value, same)
-    finally:
-        for slot, old in reversed(before):
-            slot.set(old)
     found = tree.unflatten(structure, leaves)
     for container, origin in zip(tree.containers(found, same), given, strict=True):
         region.bear(container)

@@ -83,7 +83,7 @@ from lanewise.trace.regions import Region, born, resumed
 from lanewise.trace.scratch import as_state
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import Trace, require_trace, state
-from lanewise.trace.variants import ON_VARIANTS, Variant, is_record, reachable
+from lanewise.trace.variants import ON_VARIANTS, Variant, is_record, one_among, reachable
 
 #: An array that is larger than before after so many turns has no bound; and numbers that are of
 #: more kinds then are taken for all of them.
@@ -251,7 +251,7 @@ class Variable:
             value = region.input(array_type(kind.dtype, kind.shape))
             inputs.append(value)
             if kind.is_tag:
-                leaves.append(Variant(Tensor(region, value), kind.weak))
+                leaves.append(one_among(Tensor(region, value), kind.weak))
                 continue
             leaves.append(tensor := Tensor(region, value, None, kind.weak))
             self._rooms[len(leaves) - 1] = region, value

@@ -120,7 +120,7 @@ class Carry:
         for root, stale in self.stale.values():
             set_guard(root, stale)
         holders = self._holders()
-        self._containers.note([(variable, variable.begun) for variable in holders])
+        self._containers.begin([(variable, variable.begun) for variable in holders])
         self.together |= pairs_together([arrays_in(variable.entry) for variable in holders])
         for variable in holders:  # in the first turn they are what they were outside
             for tensor, _, entry in variable.fresh:

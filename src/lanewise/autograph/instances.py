@@ -177,7 +177,7 @@ def _opened_leaf(leaf: Any, opening: Opening) -> Any:
     objects = [x for x in leaf._lw_among if x is not None]
     if len({(type(x), tuple(vars(x))) for x in objects}) > 1:
         return leaf
-    whole = Instance(_one_of(leaf, objects), opening)
+    whole = Instance(_one_of(leaf, objects, opening), opening)
     if len(objects) == len(leaf._lw_among):
         return whole
     return ON_VARIANTS["optional"](whole, ON_VARIANTS["is not none"](leaf))
@@ -187,14 +187,15 @@ def _kinds_of(variant: Variant) -> frozenset[type]:
     return frozenset(map(type, variant._lw_among)) - {NoneType}
 
 
-def _one_of(variant: Variant, objects: Sequence[Any]) -> Any:
+def _one_of(variant: Variant, objects: Sequence[Any], opening: Opening) -> Any:
     """Return an object that holds what the one of a variant holds."""
     kind = type(objects[0])
     made = note_made(born(object.__new__(kind)))
     tags = {id(x): tag for tag, x in variant._lw_among.by_tag.items()}
     own = Variant(variant._lw_tag, Alternatives({tags[id(x)]: x for x in objects}))
-    for name in vars(objects[0]):
-        values = [vars(x)[name] for x in own._lw_among]
+    held = {tags[id(x)]: opening.held(x) for x in objects}
+    for name in held[tags[id(objects[0])]]:
+        values = [held[tag][name] for tag in own._lw_among.by_tag]
         made.__dict__[name] = ON_VARIANTS["chosen"](own, values, f"the attribute {name!r}")
     _note_copy(made, objects)
     return made
@@ -275,12 +276,16 @@ def objects_as_left(value: Any, region: Region, classes: frozenset[type]) -> Any
     Its changes are undone by then. These are others, and those from before stay as they are.
     """
     opening = Opening(classes).at_end(region)
-    found = objects_of(value, opening) if opening.left else []
+    if not opening.left:
+        return value
+    found = objects_of(value, opening)
+    for leaf in tree.flatten(value)[0]:
+        found += leaf._lw_among if type(leaf) is Variant else ()
     if opening.left.keys().isdisjoint(map(id, found)):
         return value
-    leaves, structure = tree.flatten(opened(value, opening))
     with resumed(region):
-        freeze(found)
+        leaves, structure = tree.flatten(opened(value, opening))
+        freeze([x for x in found if opening.opens(x)])
         return tree.unflatten(structure, leaves)
 
 

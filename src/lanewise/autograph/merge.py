@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from lanewise.autograph.aliases import as_left
+from lanewise.autograph.aliases import as_left, changed_again
 from lanewise.autograph.describe import refuse_object, refuse_structure
 from lanewise.autograph.instances import (
-    Instance,
     Opening,
     in_place,
     new_classes,
@@ -57,6 +56,7 @@ from lanewise.trace.contents import chosen_by
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import Packed, packed, packing
 from lanewise.trace.regions import Region, born, resumed
+from lanewise.trace.slots import AttributeSlot
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import Trace, state
 from lanewise.trace.variants import ON_VARIANTS, Variant, can_be_one, is_record
@@ -200,8 +200,6 @@ class Merge:
             ends = self.lists_alike(seen)
         alive = [end for end in ends if end is not DONT_CARE]
         first = alive[0]
-        if type(first) is Instance and len(alive) == 1:
-            return lambda results: born(first.object)
         if all(end is first for end in alive) and (
             len(alive) == len(ends) or self._is_outer(first)
         ):
@@ -435,7 +433,8 @@ def _as_record(end: Any, region: Region) -> Any:
     """Return what a branch left, of one of several objects of a dataclass what that holds."""
     if type(end) is not Variant:
         return end
-    with resumed(region):
+    slots = [each for each in region.left.values() if isinstance(each[0], AttributeSlot)]
+    with resumed(region), changed_again(slots):
         return ON_VARIANTS["record"](end)
 
 

@@ -36,6 +36,7 @@ from lanewise.trace.variants import (
     Variant,
     alternatives_of,
     can_be_one,
+    one_among,
     tag_of,
 )
 from lanewise.trace.weak import give_way, small_enough
@@ -399,7 +400,7 @@ def values_of(leaf: Any, kind: Kind) -> list[Value]:
 def tensor_of(value: Value, kind: Kind) -> Any:
     """Return the tensor of a value of the current trace that is of a kind; of tags, the variant."""
     if kind.is_tag:
-        return Variant(Tensor(require_trace("a variable"), value), kind.weak)
+        return one_among(Tensor(require_trace("a variable"), value), kind.weak)
     return Tensor(require_trace("a variable"), value, None, kind.weak)
 
 

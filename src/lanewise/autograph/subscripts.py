@@ -16,6 +16,7 @@ import numpy as np
 
 from lanewise.autograph.calls import ROWS, fn, follow_operators, replaces
 from lanewise.autograph.foreign import guarded, refuse_writing
+from lanewise.autograph.optional import OptionalValue
 from lanewise.autograph.sequences import TracedRange
 from lanewise.autograph.tables import Picked, look_up, pick, put, put_entry
 from lanewise.autograph.values import traced
@@ -257,6 +258,7 @@ def changing(x: Any, by: Any, symbol: str | None = None) -> Any:
 
 def setattr(o: Any, name: str, v: Any) -> None:
     """``o.name = v``."""
+    o = o.there() if type(o) is OptionalValue else o
     if state.trace is not None and type(o) is not Variant:
         found = inspect.getattr_static(type(o), name, None)
         if type(found) is property and found.fset is not None:

@@ -15,7 +15,7 @@ from lanewise.autograph.carried import Variable
 from lanewise.autograph.lists.grown import is_own, with_sources
 from lanewise.autograph.state import DONT_CARE, NUMBERS, Maybe, kind_of
 from lanewise.trace import tree
-from lanewise.trace.lending import keeper_of, lend, lend_like
+from lanewise.trace.lending import keep, keeper_of, kept_from_outside, lend, lend_like
 from lanewise.trace.regions import Region, born, is_made_here, note_twins, twins
 
 #: For each joined container those that it may be in one branch, or turn.
@@ -141,6 +141,14 @@ class CarriedObjects(_Objects):
         self._unknown: dict[Any, set[int]] = {}
         #: Who keeps what some of them hold.
         self._keepers: dict[Any, str] = {}
+        #: By their ids, containers from outside that somebody keeps after a turn.
+        self._kept: dict[int, Any] = {}
+        self._foreign: dict[int, Any] = {}
+
+    def begin(self, held: Sequence[tuple[Variable, Any]]) -> None:
+        """Begin to record a turn, in which variables hold some values; see `note`."""
+        self.note(held)
+        keep(self._kept)
 
     def note(self, held: Sequence[tuple[Variable, Any]]) -> None:
         """Note which of the containers that variables hold now may be one, or what others have."""
@@ -190,6 +198,11 @@ class CarriedObjects(_Objects):
             keeper = keeper_of(containers, region)
             if keeper is not None:
                 self._keepers.setdefault(key, keeper)
+        own, foreign = kept_from_outside(region)
+        self._kept |= own
+        # What library code makes is another object whenever the turn is recorded.
+        self._kept |= {key: x for key, x in foreign.items() if key in self._foreign}
+        self._foreign = foreign
         while True:  # what turns like this one make of that
             known = self._known()
             self._go_on(held)
@@ -209,8 +222,9 @@ class CarriedObjects(_Objects):
         self._unknown[key] = set(unknown)
         return found
 
-    def _known(self) -> tuple[int, int, int]:
-        return len(self._together), sum(map(len, self._outer.values())), len(self._keepers)
+    def _known(self) -> tuple[int, ...]:
+        outer = sum(map(len, self._outer.values()))
+        return len(self._together), outer, len(self._keepers), len(self._kept)
 
     def _go_on(self, held: Mapping[Any, set[Any]]) -> None:
         """Widen what containers may be by a turn that hands on those it began with, as `held`."""

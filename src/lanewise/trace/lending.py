@@ -8,7 +8,7 @@ refused where it is used; a change that concerns anything else is refused itself
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -28,6 +28,8 @@ class Lent:
     is_kept: bool = False
     #: Whether it was made in what is traced.
     is_own: bool = True
+    #: Whether it was not made in what is traced, as far as anybody noted.
+    is_foreign: bool = False
     #: Whether somebody else has it, who is not known, and wants to see what it holds later.
     is_elsewhere: bool = False
 
@@ -112,6 +114,7 @@ def lend(containers: Iterable[Any], name: str) -> None:
     at_end = require_trace("a list").kept
     for container in containers:
         lent = lent_of(container, name)
+        lent.is_foreign = not _is_made(container)
         if at_end is not None:
             at_end.update((id(container), *lent.twins))
             continue
@@ -130,6 +133,31 @@ def lend_like(made: Iterable[Any], others: Iterable[Any], branch: Trace | None =
 def kept_now() -> set[int]:
     """Return the ids of the containers of which somebody keeps what they hold."""
     return {key for key, each in require_trace("a list").lent.items() if each.is_kept}
+
+
+def kept_from_outside(turn: Trace) -> tuple[dict[int, Any], dict[int, Any]]:
+    """Return what a turn that is closed has somebody keep, and was there before, by its id.
+
+    What it has made itself is another object in each turn. Of the second nobody noted where it was
+    made.
+    """
+    lent = require_trace("a list").lent
+    known = [lent[key] for key in turn.kept or () if key in lent and not lent[key].is_kept]
+    own = {id(x.container): x.container for x in known if _is_made(x.container)}
+    return own, {id(x.container): x.container for x in known if x.is_foreign}
+
+
+def _is_made(container: Any) -> bool:
+    """Whether a container was made in what is traced, in a region that is open."""
+    trace: Any = require_trace("a list")
+    while trace is not None and id(container) not in getattr(trace, "born", ()):
+        trace = trace.parent
+    return trace is not None
+
+
+def keep(containers: Mapping[int, Any]) -> None:
+    """Know that somebody keeps what containers hold, but not of what may be one of these."""
+    _keep_only(kept_now() | containers.keys())
 
 
 def close_kept(branch: Trace, before: set[int]) -> None:

@@ -132,6 +132,12 @@ _DATA = (int, float, complex, tuple, list, dict, set, np.ndarray, np.generic, Ba
 _MADE_IN_PYTHON = 1 << 9
 
 
+def one_among(tag: Tensor, among: Alternatives) -> Any:
+    """Return the object that a tag says; None where it is known to be that, of which no more is."""
+    is_none = len(among) == 1 and next(iter(among)) is None
+    return None if is_none else Variant(tag, among)
+
+
 def can_be_chosen(x: Any) -> bool:
     """Whether an object may be one of several of which the data choose one."""
     kind = type(x)

@@ -28,7 +28,7 @@ from lanewise.trace import tree
 from lanewise.trace.contents import Contents
 from lanewise.trace.lending import are_elsewhere, lend
 from lanewise.trace.mixed import CODE, note_mixed
-from lanewise.trace.regions import Region, born, is_made_here
+from lanewise.trace.regions import Region, all_born, is_made_here
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, emit, weak
 from lanewise.trace.trace import require_trace, state
@@ -123,8 +123,7 @@ class Element(NamedTuple):
         """Return the element of the numbers of `types`; nobody may change a list in it."""
         found = tree.unflatten(self.structure, self.whole(numbers))
         freeze(objects_of(found, Opening(self.classes)))
-        for each in lend_lists(found):
-            born(each)
+        lend_lists(found if type(found) is Tensor else all_born(found))
         return found
 
     def converted(self, columns: Sequence[Tensor], new: Element) -> list[Tensor]:
@@ -330,6 +329,7 @@ def _plain_columns(items: Any, element: Element) -> list[Tensor] | None:
     is_plain = all([type(leaf) in WEAK_DTYPES for row in leaves for leaf in row])
     if not is_plain or any([kind.mixed for kind in element.kinds]):
         return None
+    freeze(objects_of(items, Opening(element.classes)))
     pairs = zip(zip(*leaves, strict=True), element.kinds, strict=True)
     return [as_tensor(plain_table(column, kind.dtype)) for column, kind in pairs]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -207,15 +208,19 @@ optree.register_pytree_node(
 )
 
 
-def element_of_all(lists: Sequence[Any], by_value: bool = False) -> Element | None:
-    """Return what the elements of lists are; None if they have no like form.
+def element_of_all(
+    lists: Sequence[Any], by_value: bool = False, traces: Sequence[Trace] = ()
+) -> Element | None:
+    """Return what the elements of lists, each in its trace, are; None if they have no like form.
 
     `by_value` is as in `element_of`.
     """
     found: list[Element | None] = [x.element for x in lists if type(x) in (Grown, Columns)]
-    items = [settle(x) for each in lists if type(each) in LISTS for x in each]
     classes = _new_classes_in(lists)
-    found += [element_of(x, classes, by_value) for x in items]
+    for each, trace in zip_longest(lists, traces):
+        with resumed(trace or require_trace("a list")):
+            own = each if type(each) in LISTS else ()
+            found += [element_of(settle(x), classes, by_value) for x in own]
     holders = {holder_of(each) for each in lists}
     result = found[0] if found and len(holders) == 1 else None
     for other in found[1:]:
@@ -292,7 +297,7 @@ def alike(
         return None
     given, classes = ends, _new_classes_in(ends)
     ends = [left_in(end, trace, classes) for end, trace in zip(ends, traces, strict=True)]
-    element = element_of_all(ends, is_long)
+    element = element_of_all(ends, is_long, traces)
     if element is None or (is_long and not element.has_sizes):
         return None
     for end, before, trace in zip(ends, given, traces, strict=True):

@@ -31,12 +31,14 @@ from lanewise.trace.contents import (
     Entries,
     Nested,
     chosen_by,
+    contents_of,
     enter,
     fill,
     holds,
     is_keyed,
     is_nested,
 )
+from lanewise.trace.lending import Unknown
 from lanewise.trace.regions import born, resumed
 from lanewise.trace.trace import Trace, state
 
@@ -74,7 +76,12 @@ def _form_of(value: Any) -> Any:
     """Return as what is handed on whose keys are data: all that it holds, a dict, or None."""
     if type(value) is Entries:
         return Entries
-    return dict if isinstance(value, dict) and is_keyed(value) else None
+    if not is_keyed(value):
+        return None
+    held = contents_of(value)
+    if type(held) is Unknown:
+        held.refuse()
+    return dict if isinstance(value, dict) else None
 
 
 def _in_form(value: Any, kind: Any) -> Any:
