@@ -332,6 +332,111 @@ def taken_apart(x):
     return len(rows), sum(q for _, q, _ in rows), total
 
 
+@program(A)
+def sorted_later(x):
+    rows = []
+    for a, b in x:
+        if rows and rows[-1][0] == a:
+            rows[-1][1] += 1
+        else:
+            rows.append([a, 1])
+        last = rows[-1]
+        last[1] += b
+    rows.sort(key=lambda row: -row[1])
+    return rows[0][0], rows[0][1], len(rows)
+
+
+@program(A)
+def sorted_first(x):
+    rows = [[a, b] for a, b in x if a < 40 or b < 45]
+    rows.sort(key=lambda row: row[0])
+    total = 0
+    for row in rows:
+        row[1] += total
+        total += row[0]
+    return sum(row[1] for row in rows), len(rows)
+
+
+@program(A)
+def filtered(x):
+    rows = []
+    for a, b in x:
+        rows.append([a, b, 3])
+        for row in rows:
+            row[2] -= 1
+        rows = [row for row in rows if row[2] > 0]
+    return len(rows), sum(row[0] for row in rows)
+
+
+@program(A)
+def births_and_deaths(x):
+    runs = []
+    for a, b in x:
+        if a < 40:
+            runs.append(Run(a, 3))
+        for run in runs:
+            if run.value < b:
+                run.count -= 1
+        runs = [run for run in runs if run.count > 0]
+    return len(runs), sum(run.value for run in runs)
+
+
+@program(A)
+def merged_where_they_are(x):
+    rows = [[a, b] for a, b in x]
+    i = 0
+    while i + 1 < len(rows):
+        if rows[i + 1][0] <= rows[i][1]:
+            rows[i][1] = max(rows[i][1], rows[i + 1][1])
+            del rows[i + 1]
+        else:
+            i += 1
+    return len(rows), rows[0][1]
+
+
+@program(A)
+def named_first(x):
+    rows = []
+    for a, b in x:
+        row = [a, 1]
+        row[1] += 1
+        if b > 30:
+            rows.append(row)
+        if rows:
+            rows[-1][1] += 1
+    return len(rows), sum(row[1] for row in rows)
+
+
+@program(A)
+def an_object_named_first(x):
+    runs = []
+    for a, b in x:
+        run = Run(a)
+        if b > 40:
+            run.count = 5
+        if b > 30:
+            runs.append(run)
+        if runs:
+            runs[-1].count += 1
+    return len(runs), sum(each.count for each in runs)
+
+
+@program(A)
+def in_two_phases(x):
+    rows = []
+    for a, _ in x:
+        for row in rows:
+            if abs(row[0] - a) < 10:
+                row[1] += 1
+                break
+        else:
+            rows.append([a, 1])
+    rows = [row for row in rows if row[1] > 1]
+    for row in rows:
+        row[1] *= 2
+    return len(rows), sum(row[1] for row in rows)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_like_the_loop(name):
     func, batches = PROGRAMS[name]
@@ -461,6 +566,41 @@ def more_than_fields(x):
         if rows:
             rows[-1].end += 1
     return len(rows), sum(row.end for row in rows), sum(row.more for row in rows)
+
+
+def of_another_list(x):
+    rows = [[1.0, 0.0]]
+    last = rows[0]
+    for a, b in x:
+        if a > 30:
+            rows.append([a, b])
+    rows = [[5.0, 5.0]]
+    last[0] += 1
+    return rows[0][0], last[0]
+
+
+def moved_under_it(x):
+    rows = [[1.0, 0.0]]
+    for a, b in x:
+        last = rows[-1]
+        if a > 30:
+            rows.append([a, b])
+        rows.reverse()
+        last[0] += 1
+    return rows[0][0], rows[-1][0], len(rows)
+
+
+def named_and_kept(x):
+    rows = []
+    row = [0.0, 0.0]
+    for a, b in x:
+        if a > 30:
+            row = [a, b]
+            rows.append(row)
+        row[1] += 1
+        if rows:
+            rows[0][0] += 1
+    return sum([each[0] + each[1] for each in rows])
 
 
 OTHERS_HAVE = [escaping, entered_elsewhere, returned_again, changed_beyond, more_than_fields]

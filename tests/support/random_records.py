@@ -66,8 +66,14 @@ class Writer:
         elif pick == 10 and self.moves:
             text = self.rng.choice(
                 ["if a: a.pop()", "if a: t = t + a.pop(){0}", "a = []", "a.reverse()",
-                 "a.sort(key=lambda s: s{0})", "if a: a[0] = {2}", "if len(a) > 2: del a[0]"]
+                 "a.sort(key=lambda s: s{0})", "if a: a[0] = {2}", "if len(a) > 2: del a[0]",
+                 "a = [s for s in a if s{0} > v]", "a = [s for s in a if s{0} < t or s{1} > n]"]
             ).format(one, two, self.new())  # fmt: skip
+        elif pick == 12:
+            name = f"w{len(self.lines)}"
+            self.lines.append(f"{indent}{name} = {self.new()}")
+            self.lines.append(f"{indent}{name}{two} += 1")
+            text = f"if {self.test()}: a.append({name})"
         elif pick == 11:
             text = f"if len(a) > 1: a[0]{two}, a[-1]{two} = a[-1]{two}, a[0]{two}"
         self.lines.append(indent + text)

@@ -18,7 +18,6 @@ from lanewise.autograph.build import (
 from lanewise.autograph.desugar import desugar
 from lanewise.autograph.generators import Suspending, Whole, suspends
 from lanewise.autograph.jumps import RETURN_VALUE, Lowered, first_line
-from lanewise.autograph.lists.records import with_records
 from lanewise.autograph.lists.uses import with_growing_lists
 from lanewise.autograph.outline import Outline
 from lanewise.autograph.rewrite import Statements
@@ -71,7 +70,7 @@ class Functions:
             node.body = [*start, *self._suspending(body, scope, outer, owner)]
             return
         first = first_line(body)
-        body = with_growing_lists(with_records(body, scope, self.names), scope, self.names)
+        body = with_growing_lists(body, scope, self.names)
         lowered = Lowered(desugar(body, self.names), self.names)
         analysis = Analysis(lowered.body, scope, lowered.flags, RETURN_VALUE)
 

@@ -28,6 +28,7 @@ from lanewise.autograph.build import (
     walrus,
 )
 from lanewise.autograph.comprehensions import GROWN, can_move, reduced
+from lanewise.autograph.lists.records import with_records
 from lanewise.autograph.lists.syntax import (
     COMPREHENSIONS,
     PASSING,
@@ -67,11 +68,13 @@ _LOOKING = frozenset(("locals", "vars", "eval", "exec", "globals", "dir"))
 
 def with_growing_lists(body: list[ast.stmt], scope: Scope, names: Names) -> list[ast.stmt]:
     """Return a function's statements with hooks for what is done to lists that it makes."""
+    body, records = with_records(body, scope, names)
     own = _assigned(body) - scope.parameters
     uses = _Uses(own)
     for node in body:
         uses.visit(node)
-    known = uses.all_grown() - uses.barred - (_of_changed_elements(body) & _of_lists(body, own))
+    changed = (_of_changed_elements(body) & _of_lists(body, own)) - records
+    known = uses.all_grown() - uses.barred - changed
     rewrite = _Rewrite(known, names)
     return [made for node in body for made in rewrite.statement(node)]
 
