@@ -417,6 +417,35 @@ def the_best_is_changed(x):
     return len([i for i, each in enumerate(rows) if each.v > 0])
 
 
+def made_anew_by_a_loop(x):
+    cell = T(0.0)
+    for v in x:
+        cell.v += v
+        if cell.v > 1:
+            cell = T(0.5)
+    return cell.v
+
+
+def put_in_a_list_and_made_anew(x):
+    out, cell = [], F(0.0)
+    for v in x:
+        cell.v += v
+        cell.n += 1
+        if cell.v > 1:
+            out.append(cell)
+            cell = F(0.0)
+    return len(out), sum(each.n for each in out), cell.v
+
+
+def asked_for_after_it_was_lost(x):
+    first = cell = T(0.0)
+    for v in x:
+        cell.v += v
+        if cell.v > 1:
+            cell = T(0.5)
+    return first.v if first.v is not None else 0.0
+
+
 def a_list_of_dataclasses_grows(x):
     p = D(0.0)
     rows = [p]
@@ -439,6 +468,7 @@ def a_list_of_dataclasses_grows(x):
         swapped_and_then_new_in_one_branch, chosen_where_it_is_changed,
         chosen_into_a_list_that_grows, returned_by_a_function, turned_about_and_changed,
         swapped_in_one_branch, set_in_some_branches_only, the_best_of_those_that_are_left,
+        made_anew_by_a_loop, put_in_a_list_and_made_anew,
     ],
 )  # fmt: skip
 def test_what_stays_in_its_place_is_the_same_object(func):
@@ -455,6 +485,7 @@ def test_what_stays_in_its_place_is_the_same_object(func):
         changed_while_its_list_grows, changed_and_appended_in_each_turn,
         changed_and_appended_dataclass, of_plain_numbers, dicts_from_turn_to_turn,
         the_best_is_changed,
+        asked_for_after_it_was_lost,
     ],
 )  # fmt: skip
 def test_what_may_be_another_is_followed_or_refused(func):

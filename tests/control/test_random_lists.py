@@ -10,7 +10,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import ConcretizationError, ControlFlowError, UnsupportedError
-from support import random_aliases, random_lists, random_records, random_rows
+from support import random_lists, random_names, random_records, random_rows
 from support.backends import backend, outcome
 from support.comparing import define
 from support.everywhere import assert_like_the_loop
@@ -24,14 +24,14 @@ FORMS = {
     "shared": (random_lists.draw_shared, 40),
     "rows": (random_rows.draw, 24),
     "records": (random_records.draw, 40),
-    "aliases": (random_aliases.draw, 60),
+    "names": (random_names.draw, 60),
 }
 CASES = [(form, seed) for form, (_, count) in FORMS.items() for seed in range(count)]
 
 
 @pytest.mark.parametrize(("form", "seed"), CASES, ids=[f"{form}-{seed}" for form, seed in CASES])
 def test_like_the_loop(form, seed):
-    helpers = random_lists.HELPERS | random_records.HELPERS | random_aliases.HELPERS
+    helpers = random_lists.HELPERS | random_records.HELPERS | random_names.HELPERS
     func = define(FORMS[form][0](seed), np=np, **helpers)
     batches = random_lists.arguments(seed)
     with warnings.catch_warnings():

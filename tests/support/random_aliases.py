@@ -1,158 +1,204 @@
-"""Random functions in which records have several names, as source.
+"""Programs composed at random that bind names to views under nested control flow, and then write.
 
-A record is a list, a dict, or an object. Variables, lists, a dict, a tuple and an object hold
-records, are given others where the data say, and show what is changed under any of the names.
+A program is a tree of lines over arrays of three numbers; names, entries of a list and of a dict,
+an attribute and a nonlocal variable are bound to them and to views of them, written to and read.
 """
 
 from __future__ import annotations
 
+import itertools
+import linecache
 import random
-from dataclasses import dataclass, field
+import textwrap
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 
-class Thing:
-    """Has two attributes."""
+_COUNT = itertools.count()
 
-    def __init__(self, v: Any) -> None:
-        self.v = v
-        self.n = 0.0
+#: What stands before a program: helpers, which are converted like the program itself.
+PRELUDE = """
+def same(x):
+    return x
 
-    def up(self, by: Any) -> Any:
-        self.v += by
-        return self
+def maybe_copy(x, k):
+    if k > 1:
+        return x
+    return x.copy()
 
+def longer(x, y, k):
+    if k > 1:
+        if x[0] > y[0]:
+            return x
+    return y
 
-@dataclass
-class Field:
-    """Has two fields."""
+def write(x, k):
+    if k > 0:
+        x[k % 3] = k
 
-    v: Any
-    n: Any = 0.0
+def increase(x):
+    x += 1
 
-    def up(self, by: Any) -> Any:
-        self.v += by
-        return self
+def f(a, m, b):
+    z = np.zeros(3)
+    t = 0.0
+    n = a
+    L = [z, m[1]]
+    D = {"k": a}
+    O = Namespace(x=m[0])
+    def bind(x):
+        nonlocal n
+        n = x
+"""
 
-
-class Holder:
-    """Has a record."""
-
-    def __init__(self, r: Any) -> None:
-        self.r = r
-
-
-#: What the functions use.
-HELPERS = {"Thing": Thing, "Field": Field, "Holder": Holder}
-#: How a record is written, and its parts.
-_KINDS = [
-    ("[{}, 0.0]", "[0]", "[1]"),
-    ('{{"v": {}, "n": 0.0}}', '["v"]', '["n"]'),
-    ("Thing({})", ".v", ".n"),
-    ("Field({})", ".v", ".n"),
-]
-#: What records are found under.
-_IN_LISTS = ["p", "q", "r", "rows[0]", "rows[-1]", "rows[1]", "log[0]"]
-_IN_HOLDERS = ["p", "q", "r", "rows[0]", "rows[1]", "h.r", 'd["k"]', "t[0]"]
+NAMES = ["u", "v", "w"]
+PLACES = ["L[0]", "L[1]", "D['k']", "O.x", "n"]
+ARRAYS = ["a", "z", "m[0]", "m[1]", "m[b % 2]"]
 
 
-@dataclass
-class Writer:
-    """Writes a function ``f(x, n, k)``, with lists that grow or with holders of one record each."""
+class Lines:
+    """Composes one program."""
 
-    rng: random.Random
-    grows: bool
-    kind: tuple[str, str, str]
-    lines: list[str] = field(default_factory=list)
+    def __init__(self, rng: random.Random, depth: int = 3) -> None:
+        self.rng = rng
+        self.depth = depth
+        self.loops: list[str] = []
+        self.count = 0
+
+    def program(self) -> list[Any]:
+        start = [f"{name} = {self.rng.choice(ARRAYS)}" for name in NAMES]
+        body = [line for _ in range(self.rng.randint(2, 4)) for line in self.block(self.depth)]
+        return [*start, *body]
+
+    def array(self) -> str:
+        """Return what denotes an array without making one."""
+        return self.rng.choice([*NAMES, *NAMES, *PLACES, *ARRAYS])
 
     def number(self) -> str:
-        return self.rng.choice(["1.0", "2.0", "5.0", "x[0]", "x[1]", "x[2]"])
+        return self.rng.choice(["b", "1.0", "t % 5", "a[1]", "2.0", *self.loops])
 
-    def new(self) -> str:
-        return self.kind[0].format(self.number())
+    def test(self) -> str:
+        rng = self.rng
+        found = [f"b > {rng.randint(0, 3)}", f"b % 2 == {rng.randint(0, 1)}", "a[0] > 1", "t > 3"]
+        found += [f"b != {k}" for k in self.loops]
+        return rng.choice(found)
 
-    def record(self) -> str:
-        return self.rng.choice(_IN_LISTS if self.grows else _IN_HOLDERS)
+    def value(self, depth: int = 2) -> str:
+        """Return an expression whose value is an array, mostly one that there is already."""
+        rng, x = self.rng, self.array()
+        choices = [x, x, f"{x}[:]", f"{x}[::-1]", f"{x}.copy()", "np.zeros(3)", f"same({x})"]
+        choices += [f"maybe_copy({x}, b)", f"longer({x}, {self.array()}, b)", f"{x} + 1.0"]
+        choices += [f"m[({k}) % 2]" for k in self.loops]
+        choices += [f"np.array([{self.number()}, 1.0, 2.0])"] if rng.random() < 0.3 else []
+        if depth and rng.random() < 0.25:
+            parts = self.value(depth - 1), self.test(), self.value(depth - 1)
+            return "({} if {} else {})".format(*parts)
+        return rng.choice(choices)
 
-    def any_record(self) -> str:
-        return self.record() if self.rng.random() < 0.5 else self.new()
+    def writing(self) -> str:
+        rng, k = self.rng, self.number()
+        x = rng.choice([*NAMES, *NAMES, *NAMES, *PLACES, *ARRAYS[:4]])
+        i = rng.choice(["0", "1", "-1", "b % 3"])
+        choices = [f"{x}[{i}] = {k}", f"{x}[{i}] += 1", f"{x}[:2] = {k}", f"{x} += 1"]
+        choices += [f"np.copyto({x}, {k})", f"np.add({x}, 1, out={x})", f"{x}.fill({k})"]
+        choices += [f"np.add.at({x}, [0, 0], {k})", f"write({x}, b)", f"increase({x})"]
+        choices += [f"{x}.sort()", f"{x}[1:][0] = {k}", f"{x}[:] = {self.array()}"]
+        return rng.choice(choices)
 
-    def part(self) -> str:
-        return self.record() + self.rng.choice(self.kind[1:])
+    def simple(self) -> str:
+        rng = self.rng
+        match rng.randint(0, 9):
+            case 0 | 1 | 2 | 3:
+                return f"{rng.choice(NAMES)} = {self.value()}"
+            case 4:
+                place = rng.choice(PLACES)
+                value = self.value()
+                return f"bind({value})" if place == "n" else f"{place} = {value}"
+            case 5 | 6 | 7:
+                return self.writing()
+            case _:
+                return f"t = t / 2 + {self.array()}[{rng.choice(['0', '1', '-1', 'b % 3'])}]"
 
-    def rebound(self) -> str:
-        """Return a statement by which a place holds another record."""
-        if not self.grows:
-            one = self.any_record()
-            return self.rng.choice(
-                [f"h.r = {one}", f'd["k"] = {one}', f"t = ({one}, x[0])", f"rows[0] = {one}",
-                 f"rows[1] = {one}"]
-            )  # fmt: skip
-        items, one = self.rng.choice(["rows", "log"]), self.any_record()
-        return self.rng.choice(
-            [f"{items}.append({one})"] * 4
-            + [f"{items}.insert(0, {one})", f"{items}[0] = {one}", f"{items}[-1] = {one}",
-               f"if len({items}) > 2: r = {items}.pop()", f"if len({items}) > 2: {items}.pop(0)",
-               "rows[0], rows[1] = rows[1], rows[0]", f"{items}.reverse()"]
-        )  # fmt: skip
+    def block(self, depth: int) -> list[Any]:
+        rng = self.rng
+        if not depth or rng.random() < 0.4:
+            return [self.simple()]
+        match rng.randint(0, 9):
+            case 0 | 1 | 2 | 3:
+                first = f"if {self.test()}:", self.lines(depth - 1)
+                return [first, ("else:", self.lines(depth - 1))] if rng.random() < 0.4 else [first]
+            case 4 | 5:
+                return self.loop("for", depth)
+            case 6:
+                return self.loop("while", depth)
+            case 7:
+                row = f"r{self.count}"
+                self.count += 1
+                body = self.lines(depth - 1)
+                line = rng.choice([f"{rng.choice(NAMES)} = {row}", f"{row}[0] += 1", self.simple()])
+                return [(f"for {row} in m:", [*body, line])]
+            case 8:
+                cases = [(f"case {k}:", self.lines(depth - 1)) for k in ("0", "1", "_")]
+                return [("match b % 3:", cases)]
+            case _:
+                return [self.simple(), self.simple()]
 
-    def statement(self) -> str:
-        pick = self.rng.random()
-        if pick < 0.45:
-            return f"{self.part()} {self.rng.choice(['+=', '+=', '=', '-='])} {self.number()}"
-        if pick < 0.52:
-            return f"{self.part()} += {self.part()}"
-        if pick < 0.68:
-            return f"{self.rng.choice('pqr')} = {self.any_record()}"
-        if pick < 0.72:
-            return "p, q = q, p"
-        if pick < 0.76:
-            return f"r = {self.record()} if x[{self.rng.randrange(3)}] > 0 else {self.record()}"
-        if pick < 0.8 and self.kind[1] == ".v":
-            return f"{self.record()}.up({self.number()})"
-        return self.rebound()
-
-    def block(self, indent: str, depth: int) -> None:
-        """Write some statements."""
-        for _ in range(self.rng.randint(1, 3)):
-            form = self.rng.random() if depth else 0.0
-            if form < 0.7:
-                self.lines.append(indent + self.statement())
-                continue
-            test = f"x[{self.rng.randrange(3)}] > {self.rng.choice(['0', 'x[1]', '0.5'])}"
-            if form < 0.9:
-                self.lines.append(f"{indent}if {test}:")
-                self.block(indent + "    ", depth - 1)
-                if self.rng.random() < 0.6:
-                    self.lines.append(f"{indent}else:")
-                    self.block(indent + "    ", depth - 1)
-                continue
-            counter = f"i{len(self.lines)}"
-            self.lines += [f"{indent}{counter} = 0", f"{indent}while {counter} < n:"]
-            self.lines.append(f"{indent}    {counter} += 1")
-            self.block(indent + "    ", depth - 1)
-
-    def function(self) -> str:
-        new, v, n = self.kind
-        self.lines += [f"    p, q = {new.format('1.0')}, {new.format('x[0]')}", "    r = p"]
-        self.lines.append("    rows = [p, q]")
-        if self.grows:
-            self.lines.append(f"    log = [{self.rng.choice(['p', 'q', new.format('6.0')])}]")
+    def loop(self, kind: str, depth: int) -> list[Any]:
+        rng, k = self.rng, f"k{self.count}"
+        self.count += 1
+        before = [f"{k} = 0"] if kind == "while" else []
+        self.loops.append(k)
+        body = self.lines(depth - 1)
+        if rng.random() < 0.3:
+            body.insert(
+                rng.randint(0, len(body)), (f"if {self.test()}:", [*self.lines(0), "break"])
+            )
+        self.loops.pop()
+        if kind == "while":
+            bound = rng.choice(["b", "3", "b + 1"])
+            loop = f"while {k} < {bound}:", [f"{k} += 1", *body]
         else:
-            self.lines.append('    h, d, t = Holder(p), {"k": q}, (q, 1.0)')
-        for _ in range(self.rng.randint(2, 4)):
-            self.block("    ", 2)
-        ends = [f"{name}{part}" for name in "pqr" for part in (v, n)]
-        if self.grows:
-            totals = [f"sum([e{part} for e in {x}])" for x in ("rows", "log") for part in (v, n)]
-            ends += ["len(rows)", "len(log)", *totals]
+            loop = f"for {k} in range({rng.choice(['2', '3', '20', 'b'])}):", body
+        rest = [("else:", self.lines(0))] if rng.random() < 0.15 else []
+        return [*before, loop, *rest]
+
+    def lines(self, depth: int) -> list[Any]:
+        return [line for _ in range(self.rng.randint(1, 3)) for line in self.block(depth)]
+
+
+def text(lines: list[Any]) -> str:
+    """Return the text of a tree of lines."""
+    rows = []
+    for line in lines:
+        if isinstance(line, str):
+            rows.append(line)
         else:
-            ends += [f"{x}{part}" for x in _IN_HOLDERS[3:] for part in (v, n)]
-        self.lines.append(f"    return {', '.join(ends)}")
-        return "def f(x, n, k):\n" + "\n".join(self.lines) + "\n"
+            head, body = line
+            rows += [head, textwrap.indent(text(body), "    ")]
+    return "\n".join(rows)
 
 
-def draw(seed: int) -> str:
-    """Return the source of a function."""
-    rng = random.Random(seed)
-    return Writer(rng, rng.random() < 0.5, rng.choice(_KINDS)).function()
+def compose(rng: random.Random, depth: int = 3) -> tuple[list[Any], str]:
+    """Return a program's lines, and what it returns: the sum of all that was asked for."""
+    lines = Lines(rng, depth).program()
+    asked = rng.sample([*NAMES, *PLACES, *ARRAYS[:4]], rng.randint(1, 4))
+    return lines, "return np.array([t, " + ", ".join(f"{x} @ WEIGHTS" for x in asked) + "])"
+
+
+def source(lines: list[Any], last: str) -> str:
+    return PRELUDE + textwrap.indent("\n".join([text(lines), last]), "    ") + "\n"
+
+
+def function(program: str) -> Callable[..., Any]:
+    """Return the function, of a file that only `linecache` knows, so that it is converted."""
+    name = f"<random aliases {next(_COUNT)}>"
+    linecache.cache[name] = (len(program), None, program.splitlines(True), name)
+    scope: dict[str, Any] = {
+        "np": np,
+        "Namespace": SimpleNamespace,
+        "WEIGHTS": np.array([1.0, 10.0, 100.0]),
+    }
+    exec(compile(program, name, "exec"), scope)
+    return scope["f"]

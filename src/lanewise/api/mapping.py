@@ -33,6 +33,7 @@ from lanewise.runtime.owning import own
 from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.foreign import plain_array
+from lanewise.trace.lending import refuse_unknown
 from lanewise.trace.limits import limited
 from lanewise.trace.mixed import in_common, is_mixed
 from lanewise.trace.origins import refuse_escape
@@ -93,7 +94,8 @@ def as_array(leaf: Any, path: Callable[[], str]) -> np.ndarray:
 
 
 def refuse_variant(leaf: Any, path: str, func: Any, done: str) -> None:
-    """Raise for a result that is one of several objects."""
+    """Raise for a result that is one of several objects, or unknown."""
+    refuse_unknown(leaf)
     if type(leaf) is Variant:
         raise UnsupportedError(
             f"{function_name(func)} returns {describe(leaf)} as {path}, as the data choose, but a "

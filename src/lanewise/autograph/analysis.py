@@ -259,9 +259,10 @@ class Analysis:
 
     def backward(self, node: ast.stmt, live: Set, escape: Set) -> Set:
         if isinstance(node, ast.If):
+            state = self.keep(node, live)
+            live |= frozenset(state)  # also what functions read that are made in the other branch
             yes = self.backwards(node.body, live, escape)
             no = self.backwards(node.orelse, live, escape)
-            state = self.keep(node, live)
             crossed = (self.assigned(node.body) & no) | (self.assigned(node.orelse) & yes)
             self.restored[node] = self.carried(crossed.difference(state))
             return yes | no | self.reads(node.test)

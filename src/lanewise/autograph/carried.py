@@ -13,7 +13,7 @@ from lanewise.autograph.aliases import (
 from lanewise.autograph.describe import refuse_object, refuse_structure
 from lanewise.autograph.instances import (
     Opening,
-    freeze,
+    freeze_parts,
     in_place,
     new_classes,
     objects_of,
@@ -274,7 +274,7 @@ class Variable:
         """Return what it is, of its leaves."""
         value = unflatten(self.structure, leaves)
         if self.opened.classes:  # which of them others have, nobody knows
-            freeze(objects_of(value, self.opened))
+            freeze_parts(objects_of(value, self.opened))
         return owned(born(value)) if self._is_own and not self.is_holding else value
 
     def become_holding(self, region: Region, now: Any) -> bool:
@@ -439,7 +439,7 @@ class Variable:
         if found == self.opened:
             return False
         self.opened = found
-        freeze(objects_of(ends, found))
+        freeze_parts(objects_of(ends, found))
         return True
 
     def _meet(self, region: Region, end: Any) -> bool:

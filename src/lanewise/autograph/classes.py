@@ -18,6 +18,7 @@ from lanewise.autograph.values import choose, stand_in, traced
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.trace.contents import Chosen
+from lanewise.trace.lending import refuse_unknown
 from lanewise.trace.mixed import classes_of, is_mixed, is_one_of
 from lanewise.trace.scratch import Scratch
 from lanewise.trace.tensor import Tensor
@@ -27,6 +28,7 @@ from lanewise.trace.variants import ON_VARIANTS, Variant
 @replaces(builtins.isinstance)
 def isinstance_(obj: Any, classes: Any) -> Any:
     """``isinstance``: of a traced value, that of the number or array that it stands for."""
+    refuse_unknown(obj)
     kind = type(obj)
     if kind is Variant:
         return ON_VARIANTS["asked"](obj, lambda x: isinstance_(x, classes))

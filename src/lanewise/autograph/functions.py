@@ -8,12 +8,15 @@ from lanewise.autograph.analysis import Analysis
 from lanewise.autograph.build import (
     Names,
     Unconvertible,
+    arguments,
     clone,
     constant,
     hook,
     load,
     place,
     place_all,
+    statement,
+    tuple_,
 )
 from lanewise.autograph.desugar import desugar
 from lanewise.autograph.generators import Suspending, Whole, suspends
@@ -79,7 +82,8 @@ class Functions:
 
         statements = Statements(self.names, scope, lowered.flags, analysis, outer, owner, inner)
         unset = sorted(analysis.undefinable - scope.parameters)
-        made = place_all([statements.undefine(name) for name in unset], first)
+        made = [place(each, first) for each in noting_cells(node.body, scope)]
+        made += place_all([statements.undefine(name) for name in unset], first)
         made += statements.block(lowered.body)
         if lowered.value:
             result = ast.Return(hook("returned", load(RETURN_VALUE)))
@@ -115,6 +119,15 @@ class Functions:
                 _Defined(undefinable).inside(node)
         elif undefinable:
             _Defined(undefinable).visit(node)
+
+
+def noting_cells(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
+    """Return what notes the variables that functions within assign to, if there are any."""
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    names = {name for node in nodes if isinstance(node, ast.Nonlocal) for name in node.names}
+    own = sorted(names & scope.locals)
+    variables = ast.Lambda(arguments([]), tuple_(own))
+    return [statement(hook("cells", variables))] if own else []
 
 
 class _Defined(ast.NodeTransformer):

@@ -65,6 +65,7 @@ from lanewise.autograph.messages import deferred, percent, print_, raise_, shown
 from lanewise.autograph.sequences import Numbered, gone_through
 from lanewise.autograph.state import Lost, Maybe, Undefined, unbound
 from lanewise.autograph.subscripts import (
+    cells,
     changing,
     closure,
     delattr,
@@ -96,6 +97,7 @@ __all__ = [
     "binary",
     "born",
     "branches",
+    "cells",
     "changing",
     "class_of",
     "closure",

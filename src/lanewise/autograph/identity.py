@@ -23,6 +23,7 @@ from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.ops.facts import Kind
 from lanewise.trace.contents import Chosen
+from lanewise.trace.lending import refuse_unknown
 from lanewise.trace.mixed import bare as of_one_class
 from lanewise.trace.mixed import is_one_of
 from lanewise.trace.provenance import is_given, maker_of, source_of
@@ -45,6 +46,7 @@ def is_(first: Any, second: Any) -> Any:
     ConcretizationError
         If the data decide whether they are one array, number, list, dict or object.
     """
+    refuse_unknown(first, second)
     if first is second:
         return True
     if type(first) is Variant:

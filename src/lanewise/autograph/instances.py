@@ -270,6 +270,12 @@ def freeze(objects: Sequence[Any]) -> None:
         lend([x, *tree.containers(list(vars(x).values()))[1:]], NAME)
 
 
+def freeze_parts(objects: Sequence[Any]) -> None:
+    """See to it that the lists and dicts that objects hold stay as they are."""
+    for x in objects:
+        lend(tree.containers(list(vars(x).values()))[1:], NAME)
+
+
 def objects_as_left(value: Any, region: Region, classes: frozenset[type]) -> Any:
     """Return a value with objects of some classes that a region has changed as it has left them.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import inspect
 import operator
-import sys
 from collections import defaultdict, deque
 from functools import partial
 from numbers import Number
@@ -295,14 +294,15 @@ def setcell(cell: Any, v: Any) -> None:
 
 
 def closure(f: Any) -> Any:
-    """Return a function that was made just now, with variables of the function that makes it."""
+    """Return a function that was made just now."""
+    return born(f) if is_watched() else f
+
+
+def cells(function: Any) -> None:
+    """Note the variables, those of a function, of a call that begins: nobody else has them yet."""
     if is_watched():
-        born(f)
-        own = sys._getframe(1).f_code.co_cellvars
-        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
-            if name in own:
-                born(cell)
-    return f
+        for cell in function.__closure__ or ():
+            born(cell)
 
 
 def _in_place(function: Any) -> Any:
@@ -330,4 +330,14 @@ def object_setattr(o: Any, name: str, v: Any) -> None:
     object.__setattr__(o, name, v)
 
 
-__all__ = ["changing", "closure", "delattr", "delitem", "getitem", "setattr", "setcell", "setitem"]
+__all__ = [
+    "cells",
+    "changing",
+    "closure",
+    "delattr",
+    "delitem",
+    "getitem",
+    "setattr",
+    "setcell",
+    "setitem",
+]

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 from lanewise.autograph.carried import Variable
+from lanewise.autograph.instances import objects_of
 from lanewise.autograph.lists.grown import is_own, with_sources
 from lanewise.autograph.state import DONT_CARE, NUMBERS, Maybe, kind_of
 from lanewise.trace import tree
@@ -34,6 +35,13 @@ def objects_in(value: Any, sealed: Collection[int] = (), is_place: bool = True) 
     found = tree.containers(value, sealed)
     is_within = found and found[0] is value and (not is_place or is_own(value))
     return found[1:] if is_within else found
+
+
+def _held(variable: Variable, value: Any) -> list[Any]:
+    """Return the containers in what a variable holds, and the objects that are joined as such."""
+    found = objects_in(value, variable.sealed, variable.is_object)
+    value = value.value if isinstance(value, Maybe) else value
+    return found + objects_of(value, variable.opened)
 
 
 def together(sources: Sources, region: Region | None = None) -> set[frozenset[Any]]:
@@ -156,8 +164,8 @@ class CarriedObjects(_Objects):
         self._begun = {}
         entries: dict[Any, list[Any]] = {}
         for variable, value in held:
-            found = objects_in(value, variable.sealed, variable.is_object)
-            first = objects_in(variable.entry, variable.sealed, variable.is_object)
+            found = _held(variable, value)
+            first = _held(variable, variable.entry)
             first = [variable.origins.get(id(x), (x, x))[1] for x in first]
             for k, each in enumerate(found):
                 made[variable, k] = each, variable.name
@@ -181,9 +189,9 @@ class CarriedObjects(_Objects):
         """Widen what containers may be by what a turn left; return whether that was known."""
         sources: dict[Any, list[Any]] = {}
         for variable, end in ends:
-            count = len(objects_in(variable.begun, variable.sealed, variable.is_object))
+            count = len(_held(variable, variable.begun))
             end = end if variable.ended is DONT_CARE else variable.ended
-            found = objects_in(end, variable.sealed, variable.is_object)
+            found = _held(variable, end)
             found = [variable.origins.get(id(x), (x, x))[1] for x in found]
             for k in range(count):
                 own = found[k : k + 1] if len(found) == count else found

@@ -25,6 +25,7 @@ from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, is_keyed
+from lanewise.trace.lending import refuse_unknown
 from lanewise.trace.mixed import CHOOSE, code_among, note_mixed
 from lanewise.trace.regions import born, note_twin_of
 from lanewise.trace.scratch import Scratch, is_traced
@@ -326,6 +327,7 @@ def choose(condition: Any, first: Any, second: Any, name: str = "the result") ->
             return _stands_for(chosen, first, second, name)
     elif type(first) is type(second) and _is_plain_equal(first, second):
         return first
+    refuse_unknown(first, second)
     raise ConcretizationError(
         f"{name} would be {_described(first)} or {_described(second)}, depending on the data"
         f"{at(here())}. Only numbers, arrays, and tuples and lists of them can be chosen by data"

@@ -60,7 +60,9 @@ class MapRunner(NamedTuple):
 
 #: What runs maps, by their order. That of native ones comes with `lanewise.runtime.kernels`.
 RUNNERS: dict[str, MapRunner] = {
-    DIVERGENT: MapRunner(lambda op, given, make: divergent(op, make)),
+    DIVERGENT: MapRunner(  # what it did may have been found to be of no use
+        lambda op, given, make: (divergent if op.regions[0].operations else sequential)(op, make)
+    ),
     SEQUENTIAL: MapRunner(lambda op, given, make: sequential(op, make)),
     PARALLEL: MapRunner(lambda op, given, make: sequential(op, make)),  # in chunks
 }

@@ -11,7 +11,7 @@ import optree
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
-from lanewise.trace.lending import Unknown
+from lanewise.trace.lending import Refusing, Unknown
 from lanewise.trace.trace import state
 
 #: What a list is while it is one of Python's.
@@ -21,7 +21,7 @@ LISTS = (list, deque)
 ON_CONTENTS: dict[str, Callable[..., Any]] = {}
 
 
-class Contents:
+class Contents(Refusing):
     """Stands, alone or among elements, for elements of which the data say how many there are.
 
     So a list of Python's keeps its identity, whoever has it, and what Python does with all of its
@@ -52,15 +52,6 @@ class Contents:
         return self
 
     __copy__ = __deepcopy__ = _same
-    __array__ = __array_ufunc__ = __array_function__ = __bool__ = __len__ = __iter__ = refuse
-    __getitem__ = __setitem__ = __contains__ = __index__ = __int__ = __float__ = refuse
-    __complex__ = __neg__ = __pos__ = __abs__ = __invert__ = __call__ = __format__ = refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = refuse
-    __rmatmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = refuse
-    __rmod__ = __pow__ = __rpow__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = refuse
-    __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __lt__ = __le__ = refuse
-    __gt__ = __ge__ = __eq__ = __ne__ = __repr__ = refuse  # type: ignore[assignment]
-    __hash__ = None  # type: ignore[assignment]
 
 
 optree.register_pytree_node(

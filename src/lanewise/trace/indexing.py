@@ -25,7 +25,7 @@ from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import AxisSlice, slice_length
 from lanewise.ops.shapes import broadcast_shapes
-from lanewise.trace.mixed import NO_INDEX, ONE_DTYPE, as_integer
+from lanewise.trace.mixed import NO_INDEX, ONE_DTYPE, as_integer, is_mixed
 from lanewise.trace.provenance import note_index
 from lanewise.trace.sizes import in_use, key_of_sizes, number_of
 from lanewise.trace.tensor import (
@@ -67,7 +67,8 @@ class Plan:
 
 def getitem(x: Tensor, key: Any) -> Tensor:
     """Return ``x[key]``: a view for basic indices, a copy otherwise, as NumPy does."""
-    if type(key) in (Tensor, np.ndarray) and key.ndim and x.ndim and key.dtype.kind in "iu":
+    is_one = type(key) in (Tensor, np.ndarray) and key.ndim and x.ndim and key.dtype.kind in "iu"
+    if is_one and not is_mixed(key):
         if type(key) is np.ndarray:
             _check_range(key, 0, x.shape[0])
         return emit(gather, x, key, axis=0)  # the usual case: one array of integers

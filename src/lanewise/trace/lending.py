@@ -42,20 +42,44 @@ class Lent:
         )
 
 
-class Unknown:
-    """What a list, dict or set holds that may have been changed under another name.
+class Refusing:
+    """Stands for what is of no use to anybody: `refuse` says why."""
+
+    __slots__ = ()
+
+    def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse its use."""
+        raise NotImplementedError
+
+    def _use(self, *args: Any, **kwargs: Any) -> NoReturn:
+        self.refuse()
+
+    __array__ = __array_ufunc__ = __array_function__ = __bool__ = __len__ = __iter__ = _use
+    __getitem__ = __setitem__ = __contains__ = __index__ = __int__ = __float__ = _use
+    __complex__ = __neg__ = __pos__ = __abs__ = __invert__ = __call__ = __format__ = _use
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = _use
+    __rmatmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = _use
+    __rmod__ = __pow__ = __rpow__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = _use
+    __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __lt__ = __le__ = _use
+    __gt__ = __ge__ = __eq__ = __ne__ = __repr__ = _use  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Unknown(Refusing):
+    """What a list, dict, set or object holds that may have been changed under another name.
 
     Or the values of a dict that `are_none`: as many as the data say.
     """
 
     __slots__ = ("are_none", "name", "place")
+    __hash__ = object.__hash__
 
     def __init__(self, name: str, are_none: bool = False) -> None:
         self.name = name
         self.are_none = are_none
         self.place = here()
 
-    def refuse(self) -> NoReturn:
+    def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse its use."""
         if self.are_none:
             raise ControlFlowError(
@@ -68,6 +92,13 @@ class Unknown:
             f"{at(self.place)} as what {self.name} stands for, as the data decide. Use it under "
             "that name, or copy it before"
         )
+
+
+def refuse_unknown(*values: Any) -> None:
+    """Refuse what is unknown among some values."""
+    for value in values:
+        if type(value) is Unknown:
+            value.refuse()
 
 
 def lent_of(container: Any, name: str, is_own: bool = True) -> Lent:

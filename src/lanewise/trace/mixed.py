@@ -199,8 +199,17 @@ def as_integer(x: Any, problem: Exception) -> Any:
     """Return the integer that a float is in some examples; in the others `problem` is raised.
 
     Anything else is returned as it is.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is a mask in some examples, and an index in others.
     """
     if not is_mixed(x) or x.dtype.kind in "biu":
+        if is_mixed(x) and any([each.dtype.kind == "b" for each in classes_of(x) or ()]):
+            raise UnsupportedError(
+                f"the data choose whether something is an index or a mask{at(here())}. {ONE_DTYPE}"
+            )
         return x
     flag = is_one_of(x, lambda each: each.dtype.kind in "iu")
     if not isinstance(flag, Tensor):

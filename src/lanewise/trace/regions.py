@@ -18,9 +18,8 @@ from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import here
 from lanewise.ops.registry import Primitive
 from lanewise.trace import tree
-from lanewise.trace.contents import LISTS, fill
 from lanewise.trace.formatting import Text
-from lanewise.trace.lending import Lent, Unknown, lend_like, lent_of
+from lanewise.trace.lending import Lent, lend_like, lent_of
 from lanewise.trace.limits import REGION
 from lanewise.trace.slots import (
     ArraySlot,
@@ -31,6 +30,8 @@ from lanewise.trace.slots import (
     Slot,
     StateSlot,
     TensorSlot,
+    can_be_lost,
+    lost,
 )
 from lanewise.trace.tensor import Tensor, lift
 from lanewise.trace.trace import Trace, resolve, state
@@ -330,13 +331,12 @@ def note(slot_of: Callable[..., Slot], *place: Any) -> None:
 def _lose_twins(trace: Trace, lent: Lent) -> None:
     """See to it that nobody uses what a container may be that is about to be changed."""
     found = twins(lent.container)
-    are_own = all([isinstance(x, (*LISTS, dict, set)) and is_made_here(x) for x in found])
-    if lent.is_kept or not are_own:
+    if lent.is_kept or not all([is_made_here(x) and can_be_lost(x) for x in found]):
         lent.refuse()
-    for twin in found:
-        assert isinstance(trace, Watched)
-        trace.log(ContainerSlot(twin))
-        fill(twin, Unknown(lent.name))
+    assert not found or isinstance(trace, Watched)
+    for slot, value in [place for twin in found for place in lost(twin, lent.name)]:
+        trace.log(slot)
+        slot.set(value)
 
 
 def twins(container: Any, region: Region | None = None) -> list[Any]:

@@ -153,6 +153,21 @@ class ContainerSlot(Slot):
         getattr(self.owner, "extend" if hasattr(self.owner, "extend") else "update")(value)
 
 
+def can_be_lost(x: Any) -> bool:
+    """Whether what a container or an object holds can be made unknown."""
+    if isinstance(x, (*LISTS, dict, set)):
+        return True
+    is_plain = type(x).__setattr__ is object.__setattr__ and not isinstance(x, type)
+    return is_plain and type(getattr(x, "__dict__", None)) is dict
+
+
+def lost(x: Any, name: str) -> list[tuple[Slot, Unknown]]:
+    """Return the places of what a container or an object holds, and what makes that unknown."""
+    if isinstance(x, (*LISTS, dict, set)):
+        return [(ContainerSlot(x), Unknown(name))]
+    return [(AttributeSlot(x, attribute), Unknown(name)) for attribute in vars(x)]
+
+
 class HeldSlot(AttributeSlot):
     """What a `try` statement holds for the examples that raised something it catches."""
 
