@@ -167,3 +167,62 @@ def written_by_a_mask_or_places(x):
 def test_what_is_a_mask_or_an_index_is_refused(func):
     with pytest.raises(UnsupportedError, match=r"an index or a mask.*_in_branches\.py:\d+.*astype"):
         lw.vmap(func)(X)
+
+
+def left_by_break(x):
+    rest = iter(x)
+    for v in rest:
+        if v > 1:
+            break
+    return sum(rest)
+
+
+def left_by_any(x):
+    rest = iter(x)
+    return any(v > 1 for v in rest), sum(rest)
+
+
+def left_by_next(x):
+    rest = iter(x)
+    return next((v for v in rest if v > 0), -5.0), sum(rest)
+
+
+def assigned_in_any(x):
+    hit = -1.0
+    return hit if any((hit := v) > 0 for v in x) else -2.0
+
+
+def summed_in_all(x):
+    total = 0.0
+    return all((total := total + v) < 1 for v in x), total
+
+
+@pytest.mark.parametrize(
+    "func", [left_by_break, left_by_any, left_by_next, assigned_in_any, summed_in_all]
+)
+def test_what_is_left_of_iterators_is_not_known(func, monkeypatch):
+    with pytest.raises(UnsupportedError, match=r"the data decide where.*_in_branches\.py:\d+|"
+                       r"_in_branches\.py:\d+.*the data decide where"):  # fmt: skip
+        lw.vmap(func)(X)
+    monkeypatch.setenv("LANEWISE_STRICT", "0")
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+    with pytest.warns(lw.PlainLoopWarning):
+        got = lw.vmap(func)(X)
+    want = [func(x) for x in X]
+    np.testing.assert_array_equal(np.transpose(np.array(got, float)), np.array(want, float))
+
+
+def left_where_nobody_else_has_it(x):
+    for a, b in zip(x, x[1:], strict=False):  # noqa: RUF007 - an iterator without a name
+        if a > b:
+            break
+    for v in iter(x):
+        if v > 0.5:
+            return v + a
+    if any((y := k) > 2 for k in range(5)):
+        return y * x[0]
+    return b
+
+
+def test_iterators_without_a_name_may_be_left():
+    assert_like_the_loop(left_where_nobody_else_has_it, X)

@@ -401,6 +401,14 @@ def with_call(items, key, name, *args, **kwargs):
     return items
 
 
+def named(iterable):
+    return iterable
+
+
+def unstopped(items):
+    return items
+
+
 def new(function):
     return function
 

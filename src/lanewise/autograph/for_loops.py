@@ -10,7 +10,7 @@ import numpy as np
 from lanewise.autograph.branches import Fork, not_, stops, truth
 from lanewise.autograph.carry import Carry
 from lanewise.autograph.iterators import take_from_outside
-from lanewise.autograph.sequences import TracedRange, as_sequence, refuse_changed
+from lanewise.autograph.sequences import Named, TracedRange, as_sequence, refuse_changed
 from lanewise.autograph.turns import ATTEMPTS, Turns, strengthened, titles, weakened
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
@@ -195,7 +195,8 @@ class For:
         sequence = None if trace is None else as_sequence(self._iterable)
         if trace is None or sequence is None:
             if trace is not None:
-                take_from_outside(self._iterable)
+                known = type(self._iterable) is Named
+                take_from_outside(self._iterable.items if known else self._iterable)
             items: Iterator[Any] = iter(self._iterable)
             self._iterable = None  # a generator ends with the loop
             yield from self._each(items)
@@ -317,6 +318,11 @@ class For:
         """Take the items of an iterator one by one."""
         while True:
             token = None if state.trace is None else state.trace.token
+            if self._may_have_ended and type(items) is Named:
+                raise UnsupportedError(
+                    f"the data decide where a loop leaves an iterator that a variable holds"
+                    f"{at(here())}: what is left of it is not known. Loop over a list or an array"
+                )
             try:
                 item = next(items)
             except StopIteration:

@@ -62,7 +62,7 @@ from lanewise.autograph.lists.hooks import (
 from lanewise.autograph.loops import While
 from lanewise.autograph.managers import managed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
-from lanewise.autograph.sequences import Numbered, gone_through
+from lanewise.autograph.sequences import Numbered, gone_through, named, unstopped
 from lanewise.autograph.state import Lost, Maybe, Undefined, unbound
 from lanewise.autograph.subscripts import (
     cells,
@@ -135,6 +135,7 @@ __all__ = [
     "kept",
     "managed",
     "matched",
+    "named",
     "new",
     "not_",
     "operator",
@@ -162,6 +163,7 @@ __all__ = [
     "total_of",
     "try_",
     "unpacked",
+    "unstopped",
     "while_",
     "with_attribute",
     "with_call",

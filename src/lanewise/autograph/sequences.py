@@ -479,6 +479,36 @@ def gone_through(iterable: Any) -> Any:
     return items if len(items) <= _MOST_COMBINED else itertools.chain(items, iterable)
 
 
+class Named:
+    """An iterator that the user's code has, too, and may go on with where a loop has left it."""
+
+    def __init__(self, items: Any) -> None:
+        self.items = items
+
+    def __iter__(self) -> Named:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self.items)
+
+
+def named(iterable: Any) -> Any:
+    """What a loop goes through that may be left early, and that a variable holds."""
+    is_iterator = isinstance(iterable, Iterator) and not isinstance(iterable, Items)
+    return Named(iterable) if is_iterator and state.trace is not None else iterable
+
+
+def unstopped(items: Iterator[Any]) -> Iterator[Any]:
+    """What `any` or `all` is given, where taking an element assigns variables."""
+    for item in items:
+        if traced(item) is not None and state.trace is not None:
+            raise UnsupportedError(
+                f"a generator assigns variables{at(here())}, and the data decide where any() or "
+                "all() ends it. Write a loop that is left with break"
+            )
+        yield item
+
+
 def is_data(iterable: Any) -> bool:
     """Whether an iterable is an array that is traced, or has a length that is data."""
     is_items = isinstance(iterable, (Items, TensorArray))

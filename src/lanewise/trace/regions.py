@@ -333,8 +333,8 @@ def _lose_twins(trace: Trace, lent: Lent) -> None:
     found = twins(lent.container)
     if lent.is_kept or not all([is_made_here(x) and can_be_lost(x) for x in found]):
         lent.refuse()
-    assert not found or isinstance(trace, Watched)
     for slot, value in [place for twin in found for place in lost(twin, lent.name)]:
+        assert isinstance(trace, Watched)
         trace.log(slot)
         slot.set(value)
 

@@ -20,6 +20,7 @@ from lanewise.autograph.build import (
     call,
     clone,
     hook,
+    is_ours,
     load,
     negate,
     place,
@@ -27,7 +28,7 @@ from lanewise.autograph.build import (
     store,
     walrus,
 )
-from lanewise.autograph.comprehensions import GROWN, can_move, reduced
+from lanewise.autograph.comprehensions import EARLY, GROWN, can_move, reduced
 from lanewise.autograph.lists.records import with_records
 from lanewise.autograph.lists.syntax import (
     COMPREHENSIONS,
@@ -446,6 +447,8 @@ class _Rewrite(ast.NodeTransformer):
         return made
 
     def visit_Call(self, node: ast.Call) -> Any:
+        if name_of(node.func) in EARLY and node.args and isinstance(node.args[0], ast.GeneratorExp):
+            self._leave_early(node, node.args[0])
         found = called(node)
         if found is not None and self._is(found.name) and found.method in TAKING:
             return place(self._popped(found), node)
@@ -482,6 +485,18 @@ class _Rewrite(ast.NodeTransformer):
             node.func = self.visit(node.func)
             return node
         return self.generic_visit(node)
+
+    def _name_held(self, node: ast.For | ast.comprehension) -> None:
+        """Have it known that a variable of the user's holds what is gone through."""
+        name = name_of(node.iter)
+        if name is not None and not self._is(name) and not is_ours(name):
+            node.iter = place(hook("named", node.iter), node.iter)
+
+    def _leave_early(self, node: ast.Call, made: ast.GeneratorExp) -> None:
+        """See to a generator of which not all elements may be taken."""
+        self._name_held(made.generators[0])
+        if any([isinstance(part, ast.NamedExpr) for part in ast.walk(made)]):
+            node.args[0] = place(hook("unstopped", made), made)
 
     def _as_it_is(self, node: ast.expr) -> Any:
         return self.generic_visit(node) if isinstance(node, ast.ListComp) else self.visit(node)
@@ -530,6 +545,10 @@ class _Rewrite(ast.NodeTransformer):
         return place(made if isinstance(node.ops[0], ast.In) else negate(made), node)
 
     def visit_For(self, node: ast.For) -> Any:
+        parts = [part for each in node.body for part in ast.walk(each)]
+        is_left = any([isinstance(part, (ast.Break, ast.Return)) for part in parts])
+        if is_left:
+            self._name_held(node)
         node.target, later = taken_apart(node.target, node.iter, self.names)
         node.body[:0] = later
         found = [called(inner) for part in node.body for inner in ast.walk(part)]
