@@ -446,6 +446,81 @@ def asked_for_after_it_was_lost(x):
     return first.v if first.v is not None else 0.0
 
 
+class Held:
+    """Has an array."""
+
+    def __init__(self, u):
+        self.u = u
+
+    def copy(self):
+        return Held(self.u.copy())
+
+
+@dataclass
+class HeldField:
+    u: object
+
+    def copy(self):
+        return HeldField(self.u.copy())
+
+
+def arrays_written_where_they_are_chosen(x):
+    h = Held(x.copy())
+    if x[0] > 0:
+        other = Held(x * 2)
+        h.u[1] += 1
+        if x[1] > 0:
+            h = other
+    return h.u.sum()
+
+
+def views_written_where_they_are_chosen(x):
+    x = x.copy()
+    h = Held(x[:2])
+    if x[0] > 0:
+        other = Held(x[:2])
+        other.u[1] += 1
+        if x[1] > 0:
+            h = other
+    return h.u.sum()
+
+
+def swapped_and_written(x):
+    x = x.copy()
+    h = o = Held(x)
+    o = Held(x)
+    if x[0] > 0:
+        h = o.copy()
+    else:
+        if x[1] > 0:
+            h, o = o, h
+        x[2] += 1
+    return h.u.sum()
+
+
+def chosen_and_copied(x):
+    x = x.copy()
+    h, o = HeldField(x), HeldField(x)
+    if x[0] > 0:
+        o = h
+    if x[1] > 0:
+        x[2] = 5
+    else:
+        o = o.copy()
+    return o.u.sum()
+
+
+def chosen_and_written(x):
+    h, o = HeldField(x.copy()), HeldField(x * 2)
+    if x[0] > 0:
+        o = h
+    if x[1] > 0:
+        o.u[2] = 7
+    else:
+        o = o.copy()
+    return o.u.sum()
+
+
 def a_list_of_dataclasses_grows(x):
     p = D(0.0)
     rows = [p]
@@ -485,7 +560,9 @@ def test_what_stays_in_its_place_is_the_same_object(func):
         changed_while_its_list_grows, changed_and_appended_in_each_turn,
         changed_and_appended_dataclass, of_plain_numbers, dicts_from_turn_to_turn,
         the_best_is_changed,
-        asked_for_after_it_was_lost,
+        asked_for_after_it_was_lost, arrays_written_where_they_are_chosen,
+        views_written_where_they_are_chosen, swapped_and_written, chosen_and_copied,
+        chosen_and_written,
     ],
 )  # fmt: skip
 def test_what_may_be_another_is_followed_or_refused(func):

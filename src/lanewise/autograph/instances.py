@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import optree
 
+from lanewise.autograph.aliases import MAY_BE_ANOTHER, Shared, watch
 from lanewise.autograph.state import NUMBERS
 from lanewise.trace import tree
 from lanewise.trace.lending import lend, lend_like
@@ -25,7 +26,8 @@ from lanewise.trace.regions import (
     resumed,
     twins,
 )
-from lanewise.trace.slots import AttributeSlot, Missing
+from lanewise.trace.slots import AttributeSlot, Missing, TensorSlot
+from lanewise.trace.tensor import Tensor, read
 from lanewise.trace.trace import require_trace
 from lanewise.trace.variants import ON_VARIANTS, Alternatives, Variant, can_be_chosen
 
@@ -44,6 +46,8 @@ class Opening(NamedTuple):
     classes: frozenset[type] = frozenset()
     in_place: frozenset[int] = frozenset()
     left: Mapping[int, Mapping[str, Any]] = {}
+    #: Whether the region has written to arrays.
+    has_written: bool = False
 
     def opens(self, x: Any) -> bool:
         """Whether an object is such a container."""
@@ -62,7 +66,8 @@ class Opening(NamedTuple):
         for slot, value in region.left.values():
             if isinstance(slot, AttributeSlot):
                 left.setdefault(id(slot.owner), {})[slot.attribute] = value
-        return self._replace(left=left)
+        has_written = any([isinstance(slot, TensorSlot) for slot, _ in region.left.values()])
+        return self._replace(left=left, has_written=has_written)
 
 
 class Instance:
@@ -196,9 +201,23 @@ def _one_of(variant: Variant, objects: Sequence[Any], opening: Opening) -> Any:
     held = {tags[id(x)]: opening.held(x) for x in objects}
     for name in held[tags[id(objects[0])]]:
         values = [held[tag][name] for tag in own._lw_among.by_tag]
-        made.__dict__[name] = ON_VARIANTS["chosen"](own, values, f"the attribute {name!r}")
+        value = ON_VARIANTS["chosen"](own, values, f"the attribute {name!r}")
+        made.__dict__[name] = as_it_is(value, values) if opening.has_written else value
     _note_copy(made, objects)
     return made
+
+
+def as_it_is(value: Any, values: Sequence[Any]) -> Any:
+    """Return an array that was chosen, with what it holds at the end of a region.
+
+    What it is chosen of is undone by then, so it is not known where it is.
+    """
+    if type(value) is not Tensor or not value.shape:
+        return value
+    found = Tensor(require_trace("an array"), read(value))
+    arrays = [each for each in values if type(each) is Tensor]
+    watch(found, Shared(NAME, arrays, must_not=MAY_BE_ANOTHER))
+    return found
 
 
 def _note_copy(made: Any, objects: Sequence[Any], region: Region | None = None) -> None:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
-from lanewise.autograph.aliases import as_left, changed_again
+from lanewise.autograph.aliases import arrays_in, as_left, changed_again
 from lanewise.autograph.describe import refuse_object, refuse_structure
 from lanewise.autograph.instances import (
     Opening,
+    as_it_is,
     in_place,
     new_classes,
     note_joined,
@@ -56,7 +58,7 @@ from lanewise.trace.contents import chosen_by
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import Packed, packed, packing
 from lanewise.trace.regions import Region, born, resumed
-from lanewise.trace.slots import AttributeSlot
+from lanewise.trace.slots import TensorSlot
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import Trace, state
 from lanewise.trace.variants import ON_VARIANTS, Variant, can_be_one, is_record
@@ -262,7 +264,7 @@ class Merge:
             return ends
         found = []
         for end, region in zip(ends, self.regions, strict=True):
-            with resumed(region):
+            with resumed(region), changed_again(list(region.left.values())):
                 own = opening.at_end(region)
                 found.append(end if end is DONT_CARE else opened(end, own))
         return found
@@ -433,9 +435,17 @@ def _as_record(end: Any, region: Region) -> Any:
     """Return what a branch left, of one of several objects of a dataclass what that holds."""
     if type(end) is not Variant:
         return end
-    slots = [each for each in region.left.values() if isinstance(each[0], AttributeSlot)]
-    with resumed(region), changed_again(slots):
-        return ON_VARIANTS["record"](end)
+    with resumed(region), changed_again(list(region.left.values())):
+        made = ON_VARIANTS["record"](end)
+        if type(made) is Variant or not any(
+            [type(s) is TensorSlot for s, _ in region.left.values()]
+        ):
+            return made
+        arrays = arrays_in(list(end._lw_among))
+        for field in fields(made):
+            value = as_it_is(getattr(made, field.name), arrays)
+            object.__setattr__(made, field.name, value)
+        return made
 
 
 def _is_plain(value: Value, trace: Trace) -> bool:
