@@ -26,7 +26,7 @@ from lanewise.trace.regions import (
     resumed,
     twins,
 )
-from lanewise.trace.slots import AttributeSlot, Missing, TensorSlot
+from lanewise.trace.slots import AttributeSlot, Missing
 from lanewise.trace.tensor import Tensor, read
 from lanewise.trace.trace import require_trace
 from lanewise.trace.variants import ON_VARIANTS, Alternatives, Variant, can_be_chosen
@@ -46,8 +46,8 @@ class Opening(NamedTuple):
     classes: frozenset[type] = frozenset()
     in_place: frozenset[int] = frozenset()
     left: Mapping[int, Mapping[str, Any]] = {}
-    #: Whether the region has written to arrays.
-    has_written: bool = False
+    #: Whether a region has left them, and is closed.
+    is_left: bool = False
 
     def opens(self, x: Any) -> bool:
         """Whether an object is such a container."""
@@ -66,8 +66,7 @@ class Opening(NamedTuple):
         for slot, value in region.left.values():
             if isinstance(slot, AttributeSlot):
                 left.setdefault(id(slot.owner), {})[slot.attribute] = value
-        has_written = any([isinstance(slot, TensorSlot) for slot, _ in region.left.values()])
-        return self._replace(left=left, has_written=has_written)
+        return self._replace(left=left, is_left=True)
 
 
 class Instance:
@@ -202,7 +201,7 @@ def _one_of(variant: Variant, objects: Sequence[Any], opening: Opening) -> Any:
     for name in held[tags[id(objects[0])]]:
         values = [held[tag][name] for tag in own._lw_among.by_tag]
         value = ON_VARIANTS["chosen"](own, values, f"the attribute {name!r}")
-        made.__dict__[name] = as_it_is(value, values) if opening.has_written else value
+        made.__dict__[name] = as_it_is(value, values) if opening.is_left else value
     _note_copy(made, objects)
     return made
 
@@ -210,7 +209,7 @@ def _one_of(variant: Variant, objects: Sequence[Any], opening: Opening) -> Any:
 def as_it_is(value: Any, values: Sequence[Any]) -> Any:
     """Return an array that was chosen, with what it holds at the end of a region.
 
-    What it is chosen of is undone by then, so it is not known where it is.
+    The region is closed, and what it changed undone: nothing can say any more where the array is.
     """
     if type(value) is not Tensor or not value.shape:
         return value

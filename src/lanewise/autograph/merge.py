@@ -58,7 +58,6 @@ from lanewise.trace.contents import chosen_by
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import Packed, packed, packing
 from lanewise.trace.regions import Region, born, resumed
-from lanewise.trace.slots import TensorSlot
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import Trace, state
 from lanewise.trace.variants import ON_VARIANTS, Variant, can_be_one, is_record
@@ -437,9 +436,7 @@ def _as_record(end: Any, region: Region) -> Any:
         return end
     with resumed(region), changed_again(list(region.left.values())):
         made = ON_VARIANTS["record"](end)
-        if type(made) is Variant or not any(
-            [type(s) is TensorSlot for s, _ in region.left.values()]
-        ):
+        if type(made) is Variant:
             return made
         arrays = arrays_in(list(end._lw_among))
         for field in fields(made):
