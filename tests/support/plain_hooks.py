@@ -382,6 +382,10 @@ def entry_of(items, key):
     return items[key]
 
 
+def places(items):
+    return range(len(items))
+
+
 def index_in(items, key):
     return range(len(items))[key]
 

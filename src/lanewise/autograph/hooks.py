@@ -22,6 +22,7 @@ from lanewise.autograph.lists import gathered  # noqa: F401  (more that folds)
 from lanewise.autograph.lists.changed_records import (
     index_in,
     new,
+    places,
     with_attribute,
     with_call,
     with_part,
@@ -143,6 +144,7 @@ __all__ = [
     "owned",
     "part",
     "percent",
+    "places",
     "plain",
     "popped",
     "popped_left",

@@ -221,9 +221,8 @@ def as_it_is(value: Any, values: Sequence[Any]) -> Any:
 
 def _note_copy(made: Any, objects: Sequence[Any], region: Region | None = None) -> None:
     """Note that an object may be one of others, or what these may be."""
-    lend(tree.containers(list(vars(made).values()))[1:], NAME)
+    freeze_parts([made, *objects])
     for x in objects:
-        lend(tree.containers(list(vars(x).values()))[1:], NAME)
         known = require_trace("an object").outermost().copies.setdefault(id(x), [x])
         visible = [] if region is not None and region.has_born(x) else [x]
         for twin in (*visible, *twins(x, region), *known[1:]):

@@ -179,7 +179,7 @@ def kept_from_outside(turn: Trace) -> tuple[dict[int, Any], dict[int, Any]]:
 
 
 def _is_made(container: Any) -> bool:
-    """Whether a container was made in what is traced, in a region that is open."""
+    """Whether a container was made in a trace that is open, also in one around a map's."""
     trace: Any = require_trace("a list")
     while trace is not None and id(container) not in getattr(trace, "born", ()):
         trace = trace.parent

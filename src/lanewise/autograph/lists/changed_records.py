@@ -23,10 +23,18 @@ from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
 
 
+def _size(items: Any) -> Any:
+    return items.length if type(items) in TRACED else len(items)
+
+
 def index_in(items: Any, key: Any) -> Any:
     """Where ``items[key]`` is in a list, counted from the front."""
-    size = items.length if type(items) in TRACED else len(items)
-    return counted(key, size, "list index out of range")
+    return counted(key, _size(items), "list index out of range")
+
+
+def places(items: Any) -> Any:
+    """Where the elements of a list are that a loop goes through."""
+    return fn(range)(_size(items))
 
 
 def with_part(items: Any, key: Any, part: Any, value: Any) -> Any:

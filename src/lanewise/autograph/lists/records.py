@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from lanewise.autograph.build import Names, assign, call, clone, hook, load, place, place_all, store
+from lanewise.autograph.build import Names, assign, clone, hook, load, place, place_all, store
 from lanewise.autograph.lists.record_uses import (
     PUTTING,
     Records,
@@ -95,7 +95,7 @@ class _Rewrite(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _all(self, like: ast.AST) -> ast.expr:
-        return place(call(load("range"), call(load("len"), load(self._name))), like)
+        return place(hook("places", load(self._name)), like)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         target, value = node.targets[0], node.value
