@@ -13,6 +13,7 @@ from lanewise.codegen.overwriting import keeps_places
 from lanewise.codegen.partition import Refused, partition
 from lanewise.codegen.uniformity import varying_outputs, varying_values
 from lanewise.ir.graph import Graph, Operation
+from lanewise.ir.text import format_graph
 from lanewise.ops.regions import NATIVE
 from support.cases import Case, cases_beside
 from support.steps import check, operations
@@ -76,8 +77,8 @@ def _indexed(graph: Graph) -> str:
 
 
 def _lists(graph: Graph) -> str:
-    lists.check(graph)
-    return "each list goes on in one way"
+    found = lists.each_in_one_way(graph)
+    return "each list goes on in one way" if found is graph else format_graph(found)
 
 
 STEPS = {

@@ -10,7 +10,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import ConcretizationError, ControlFlowError, UnsupportedError
-from support import random_lists, random_names, random_records, random_rows
+from support import random_lists, random_names, random_records, random_rows, random_ways
 from support.backends import backend, outcome
 from support.comparing import define
 from support.everywhere import assert_like_the_loop
@@ -25,6 +25,7 @@ FORMS = {
     "rows": (random_rows.draw, 24),
     "records": (random_records.draw, 40),
     "names": (random_names.draw, 60),
+    "ways": (random_ways.draw, 40),
 }
 CASES = [(form, seed) for form, (_, count) in FORMS.items() for seed in range(count)]
 

@@ -200,13 +200,23 @@ class Buffer:
 
 
 class Stored(Array):
-    """Elements in a buffer of the kernel, row-major; `strides` count elements."""
+    """Elements in a buffer of the kernel, row-major; `strides` count elements.
+
+    Places are counted by another shape where axes have `room` for more elements than they have.
+    """
 
     __slots__ = ("buffer", "buffers", "loops", "strides", "varies")
 
-    def __init__(self, loops: Loops, dtype: np.dtype, shape: Shape, buffer: Buffer) -> None:
+    def __init__(
+        self,
+        loops: Loops,
+        dtype: np.dtype,
+        shape: Shape,
+        buffer: Buffer,
+        room: Sequence[DimLike] | None = None,
+    ) -> None:
         self.loops, self.dtype, self.shape, self.buffer = loops, dtype, shape, buffer
-        self.strides = row_major(spaced(shape, loops.e.counted))
+        self.strides = row_major(spaced(shape, loops.e.counted) if room is None else room)
         self.varies, self.buffers = buffer.wide, frozenset((buffer,))
 
     def _offset(self, place: Index, kind: str) -> Index:

@@ -126,6 +126,7 @@ def operation(
         raise CannotCompile(f"{primitive.name} has a native form for known sizes only")
     if k.e.counted and not op.regions:
         check_sizes(k, op)
+    k.storage.places = [k.storage.targets.get(value) for value in op.results]
     if primitive is cond:
         return _cond(k, op, operands)
     if primitive is switch:
@@ -142,7 +143,6 @@ def operation(
     types = types[len(operands) :]
     if len(types) == 1 and types[0].shape:
         operands = [k.fusion.found_once(x, types[0].shape) for x in operands]
-    k.storage.places = [k.storage.targets.get(value) for value in op.results]
     found = rule(k, types, *operands, **op.params)
     return found if isinstance(found, (tuple, list)) else (found,)
 
@@ -300,7 +300,7 @@ class Carried:
         moves &= varying or not k.in_lanes
         if not is_small(x.shape) or (moves and x.size > UNROLLED):
             self.memory = k.storage.owned(
-                x, *[other.memory for other in others if other.memory is not None]
+                x, *[y.memory for y in others if y.memory is not None], number=len(others)
             )
             # Lanes that are not in the loop may hold what somebody else reads.
             self.keeps = self.keeps or self.memory.buffer.mask is not k.mask
@@ -414,7 +414,7 @@ def _scan(k: Builder, op: Operation, operands: list[Array], used: Sequence[bool]
     xs = [k.addressable(x) for x in operands[place.stop :]]
     with pinned([*captures, *xs]):
         state, _ = _carry(k, op, [*captures, *operands[place], *xs], used)
-        stacks = [k.storage.local(v.type.dtype, v.type.shape) for v in op.results[len(state) :]]
+        stacks = _memory(k, op, len(state))
         turns = (length - 1, -1, -1) if op.params["reverse"] else (0, length, 1)
         is_short = isinstance(length, int) and length * _written(body) <= WRITTEN_OUT
         for i in k.loops.range(*turns, unroll=is_short, polls=True):
@@ -448,7 +448,7 @@ def _map(k: Builder, op: Operation, operands: list[Array]) -> list[Array]:
             across(k, x) if axis == 0 else x for x, axis in zip(operands, in_dims, strict=True)
         ]
     with pinned(operands):
-        results = [k.storage.local(v.type.dtype, v.type.shape) for v in op.results]
+        results = _memory(k, op)
 
         def turn(j: Index) -> None:
             inner = [
@@ -467,6 +467,16 @@ def _map(k: Builder, op: Operation, operands: list[Array]) -> list[Array]:
             for j in k.loops.range(size, unroll=is_short):
                 turn(j)
     return list(results)
+
+
+def _memory(k: Builder, op: Operation, first: int = 0) -> list[Stored]:
+    """Return memory for the results of an operation from one on."""
+    types = [value.type for value in op.results]
+    return [
+        k.storage.result(number, type_.dtype, type_.shape)
+        for number, type_ in enumerate(types)
+        if number >= first
+    ]
 
 
 def _written(body: Graph) -> int:

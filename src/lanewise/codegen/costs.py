@@ -34,7 +34,7 @@ from lanewise.ir.graph import Graph, Value
 from lanewise.ops.control import LOOPS
 from lanewise.ops.facts import usual_size
 from lanewise.ops.regions import map_
-from lanewise.passes.specialize import specialized, unknown_sizes
+from lanewise.passes.specialize import agreeing, specialized, unknown_sizes
 
 #: Work of so many nanoseconds at least is what another thread does.
 CHUNK = 12_000
@@ -82,7 +82,7 @@ def settled(body: Graph, in_dims: Sequence[int | None], size: DimLike = 1) -> Gr
     sizes = {name: usual_size(Dim.symbol(name)) for name in names}
     shared = [v for v, axis in zip(body.inputs, in_dims, strict=True) if axis is None]
     sizes.update(_shares(body, usual_size(size), shared))
-    return specialized(body, {name: sizes[name] for name in names})
+    return specialized(body, agreeing(body, {name: sizes[name] for name in names}))
 
 
 def _shares(region: Graph, turns: int, shared: Sequence[Value]) -> Iterator[tuple[str, int]]:

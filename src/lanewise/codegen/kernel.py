@@ -165,8 +165,8 @@ def _written(wanted: _Wanted) -> Kernel:
 
     Where examples define sizes and it cannot be written in one form, it is in the other.
     """
+    wanted = replace(wanted, body=lists.each_in_one_way(wanted.body))
     body, in_dims = wanted.body, wanted.in_dims
-    lists.check(body)
     if not defined_sizes(body).isdisjoint(symbols_in(tuple([v.type for v in body.outputs]))):
         raise CannotCompile("examples give arrays of sizes of their own")
     try:
@@ -325,22 +325,23 @@ class _Examples:
         for x in arguments:
             for buffer in x.buffers:
                 buffer.mask = k.mask
+        results = range(len(self.body.outputs))
+        places = [self._given(len(self.in_dims) + number, example) for number in results]
         if not lent.operands:
             read = {value for op in self.body.operations for value in op.operands}
             k.storage.targets = {
-                value: self._given(len(self.in_dims) + number, example)
+                value: places[number]
                 for number, value in enumerate(self.body.outputs)
                 if value not in read and self.body.outputs.count(value) == 1
             }
-        for number, value in lent.in_order(control.run(k, self.body, arguments)):
+        found = control.run(k, self.body, arguments)
+        for number, value in lent.in_order(found, places):
             self.store(number, value, example)
 
     def store(self, number: int, value: Array, example: Index) -> None:
         """Write a result of an example, or of a block of them in lanes, to where it belongs."""
         k = self.k
         target = self._given(len(self.in_dims) + number, example)
-        if isinstance(value, Given) and value.pointer == target.pointer:
-            return  # it was written there at once
         in_order = isinstance(example, Affine) and not is_unknown(value.shape)
         if in_order and not is_few(value.shape, 1):
             unpack(k, value, target, example, self.end)

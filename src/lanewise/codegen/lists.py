@@ -24,6 +24,7 @@ from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import BRANCHES, LOOPS
 from lanewise.ops.lists import INTP, list_arena
 from lanewise.ops.tables import list_tangents
+from lanewise.passes.apart import NotSeparatedError, separated
 
 
 class Arena(Array):
@@ -113,6 +114,16 @@ class Arena(Array):
         k.loops.each(values.shape, lambda *i: whole.put(i, values.at(*i), k.mask))
         return k.scalar(size)
 
+    def copied(self, lists: Array, other: Arena, dtype: np.dtype, shape: Sequence[int]) -> Array:
+        """Return lists of the elements of those of another arena, in the place of all others."""
+        k = self._k
+        (size,) = vecs(lists.at())
+        other._check(size)
+        whole, source = self._reserved(size, dtype, shape), other.whole(dtype, shape)
+        every: tuple[Any, ...] = (k.storage.counted(size), *shape)
+        k.loops.each(every, lambda *i: whole.put(i, source.at(*i), k.mask))
+        return k.scalar(size)
+
     def items(self, lists: Array, dtype: np.dtype, shape: Sequence[Any]) -> Array:
         """Return the elements of lists as an array: a copy, as the memory may change and move."""
         k = self._k
@@ -186,10 +197,21 @@ def release(k: Builder) -> None:
         k.e.external("void", "free", ("ptr", k.e.write(f"load ptr, ptr {name}")))
 
 
-def check(graph: Graph) -> None:
-    """Raise `CannotCompile` if a list goes on in more than one way, or is used when it changed."""
-    if any(op.primitive is list_arena for op in graph.walk()):
+def each_in_one_way(graph: Graph) -> Graph:
+    """Return the graph with lists copied so that each goes on in one way, and none is used when it
+    was changed; raise `CannotCompile` if that is not possible.
+    """
+    if not any(op.primitive is list_arena for op in graph.walk()):
+        return graph
+    try:
         _advanced(graph)
+    except CannotCompile:
+        try:
+            return separated(graph)
+        except NotSeparatedError:
+            pass
+        raise
+    return graph
 
 
 class _Advance(NamedTuple):

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lanewise.codegen.addresses import address, size_of
 from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Stored, items_of
 from lanewise.codegen.builder import Builder
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.numbers import kinds_of
 from lanewise.codegen.uniformity import is_small
 from lanewise.ir.graph import Graph, Value
 from lanewise.ops.facts import is_elementwise
@@ -48,27 +46,33 @@ class Overwriting:
             return x
         if is_small(given.shape) and not k.in_lanes:
             return k.elements(given.dtype, given.shape, items_of(given))
-        kinds = kinds_of(given.dtype)
-        is_plain = len(kinds) == 1 and given.dtype.kind != "b"
-        if k.in_lanes or not is_plain or size_of(kinds[0]) != given.dtype.itemsize:
+        stored = k.storage.lend(given)
+        if stored is None:
             raise CannotCompile("an operand of this form is not written to in place")
-        pointer = address(k.e, given.pointer, given.offset(*(0,) * given.ndim))
-        buffer = self._memory[number] = Buffer((pointer,), kinds, False, k.mask)
-        return Stored(k.loops, given.dtype, given.shape, buffer)
+        self._memory[number] = stored.buffer
+        return stored
 
-    def in_order(self, found: Sequence[Array]) -> Iterator[tuple[int, Array]]:
-        """Give the results that are still to be written, in an order in which that can be done."""
+    def in_order(
+        self, found: Sequence[Array], places: Sequence[Given]
+    ) -> Iterator[tuple[int, Array]]:
+        """Give the results that are still to be written, in an order in which that can be done.
+
+        Those that are kept where they belong already are not; `places` is where that is.
+        """
         k, memory = self.k, self._memory
-        yield from [(i, value) for i, value in enumerate(found) if i not in self.results]
-        last = []
-        for result, number in self.results.items():
-            value, own = found[result], memory.get(number)
-            if isinstance(value, Stored) and value.buffer is own:
+        lent, last = set(k.storage.lent), []
+        for number, (value, place) in enumerate(zip(found, places, strict=True)):
+            own = memory.get(self.results.get(number, -1))
+            if k.storage.is_at(value, place) or (
+                own in value.buffers and isinstance(value, Stored)
+            ):
                 continue
-            overwritten = set(memory.values()) - ({own} if result in self._apart else set())
-            if not overwritten.isdisjoint(value.buffers):
-                value = k.storage.materialized(value)
-            last.append((result, value))
+            if memory and number not in self.results:  # before anything is overwritten
+                yield number, value
+                continue
+            read = lent - ({own} if number in self._apart else set())
+            is_read = not read.isdisjoint(value.buffers)
+            last.append((number, k.storage.materialized(value) if is_read else value))
         yield from last
 
 

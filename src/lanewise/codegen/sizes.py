@@ -173,6 +173,7 @@ def check_sizes(k: Any, op: Operation) -> None:
     that fit.
     """
     counted, names = k.e.counted, symbols_of(op)
+    names = names.union(*[symbols(k.e.equal[name]) for name in names & k.e.equal.keys()])
     known = {name: None if name not in counted else counted[name].most for name in names}
     endless = {name for name, most in known.items() if most is None and most_of(name) is None}
     told = [name for name in counted.keys() & names - endless if most_of(name) is None]

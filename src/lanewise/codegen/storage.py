@@ -6,6 +6,7 @@ an array, the next one may have its memory. What grows while the kernel runs is 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -13,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.addresses import Index, as_index, size_of
+from lanewise.codegen.addresses import Index, address, as_index, size_of
 from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Lazy, Stored
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.loops import NOWHERE, Ends, Loops
 from lanewise.codegen.memory import Memory
 from lanewise.codegen.numbers import Number, kinds_of
-from lanewise.codegen.sizes import is_long, is_unknown, room
+from lanewise.codegen.sizes import Counted, is_long, room, varies
 from lanewise.codegen.unrolling import UNROLLED
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.dims import Dim, DimLike, product
@@ -39,11 +40,14 @@ class Storage:
         #: Where results belong that nobody else reads: of values, and of the operation at hand.
         self.targets: dict[Any, Given] = {}
         self.places: list[Given | None] = []
+        #: Memory that the kernel is called with, which arrays are kept in.
+        self.lent: dict[Buffer, Given] = {}
         #: Variables of the frame that hold memory of lists, to be given back.
         self.arenas: list[str] = []
         #: Within how many regions the code at hand is.
         self.depth = 0
         self._made: list[Buffer] = []
+        self._numbers = itertools.count()
 
     def local(
         self,
@@ -62,11 +66,11 @@ class Storage:
         try:
             size = product(room(shape, self.e.counted))
         except CannotCompile:
-            if beside or self.loops.is_ahead or is_unknown(shape[1:]):
+            if beside or self.loops.is_ahead:
                 raise
-            heap = Heap(self, dtype, wide)
-            heap.reserve(as_index(self.e, shape[0]), shape[1:])
-            return Stored(self.loops, dtype, tuple(shape), heap.buffer())
+            heap, inner = Heap(self, dtype, wide), [self.most(size) for size in shape[1:]]
+            heap.reserve(as_index(self.e, shape[0]), inner)
+            return Stored(self.loops, dtype, tuple(shape), heap.buffer(), (shape[0], *inner))
         count = len(kinds) if beside else 1
         bytes_of_part = size * (dtype.itemsize * count // len(kinds))
         bytes_of_part *= self.e.lanes if wide else 1
@@ -78,6 +82,54 @@ class Storage:
             self._made.append(buffer)
         return Stored(self.loops, dtype, tuple(shape), buffer)
 
+    def most(self, size: DimLike) -> DimLike:
+        """Return what a size is at most in the lanes at hand: if need be, found while they run."""
+        if not varies(size, self.e.counted):
+            return size
+        try:
+            return room([size], self.e.counted)[0]
+        except CannotCompile:
+            return self.counted(_greatest(self.loops, as_index(self.e, size)))
+
+    def counted(self, count: Vec) -> Dim:
+        """Return a size that is a number which the kernel knows: it is not negative."""
+        name = f"counted{next(self._numbers)}"
+        self.e.counted[name] = Counted(count, None)
+        return Dim.symbol(name)
+
+    def result(self, number: int, dtype: np.dtype, shape: Sequence[DimLike]) -> Stored:
+        """Return memory for a result of the operation at hand: where it belongs, if it has a place.
+
+        It is taken before anything else is written that the operation consists of.
+        """
+        target = self.places[number] if number < len(self.places) else None
+        is_ahead = self.loops.is_ahead
+        if target is None or is_ahead or (target.dtype, target.shape) != (dtype, tuple(shape)):
+            return self.local(dtype, shape)
+        if any(target.pointer == other.pointer for other in self.lent.values()):
+            return self.local(dtype, shape)
+        return self.lend(target) or self.local(dtype, shape)
+
+    def lend(self, given: Given) -> Stored | None:
+        """Return memory that the kernel is called with as memory of its own, if that lies so."""
+        kinds = kinds_of(given.dtype)
+        is_plain = len(kinds) == 1 and given.dtype.kind != "b"
+        if self.loops.in_lanes or not is_plain or size_of(kinds[0]) != given.dtype.itemsize:
+            return None
+        pointer = address(self.e, given.pointer, given.offset(*(0,) * given.ndim))
+        buffer = Buffer((pointer,), kinds, False, self.loops.mask)
+        stored = Stored(self.loops, given.dtype, given.shape, buffer)
+        size = given.dtype.itemsize
+        if [stride * size for stride in stored.strides] != [*given.strides[len(given.lead) :]]:
+            return None
+        self.lent[buffer] = given
+        return stored
+
+    def is_at(self, x: Array, target: Given) -> bool:
+        """Whether an array is kept where a result belongs."""
+        lent = self.lent.get(x.buffer) if isinstance(x, Stored) else x
+        return isinstance(lent, Given) and lent.pointer == target.pointer
+
     def allocate(self, size: DimLike) -> tuple[str, tuple[DimLike, DimLike] | None]:
         """Return a pointer to local memory, and which it is for who hands it on."""
         # What is written ahead of all examples is there while others come and go.
@@ -88,10 +140,18 @@ class Storage:
         return self.e.at_entry(f"getelementptr i8, ptr %scratch, i64 {where}"), (offset, size)
 
     def materialized(
-        self, x: Array, wide: bool | None = None, beside: bool = False, within: Ends = NOWHERE
+        self,
+        x: Array,
+        wide: bool | None = None,
+        beside: bool = False,
+        within: Ends = NOWHERE,
+        number: int | None = None,
     ) -> Stored:
-        """Return an array computed into memory of its own; see `local` and `each`."""
-        result = self.local(x.dtype, x.shape, wide, beside)
+        """Return an array computed into memory of its own; see `local`, `result` and `each`."""
+        if number is None:
+            result = self.local(x.dtype, x.shape, wide, beside)
+        else:
+            result = self.result(number, x.dtype, x.shape)
         if isinstance(x, Elements):
             for place, item in enumerate(x.items):
                 result.store(place, item, None)
@@ -136,11 +196,12 @@ class Storage:
         """Return the mask to store with into an array made under the mask at hand."""
         return None if x.buffer.wide or not self.loops.in_lanes else self.loops.mask
 
-    def owned(self, x: Array, *others: Array) -> Stored:
+    def owned(self, x: Array, *others: Array, number: int = 0) -> Stored:
         """Return memory with the elements of `x` that may be written to.
 
         It is x itself if nobody reads x any more. `others` are what will be written: where they
-        read x, they must have been made `ready` before.
+        read x, they must have been made `ready` before. The memory is that of a result of the
+        operation at hand, by its `number`.
         """
         if (
             isinstance(x, Stored)
@@ -149,7 +210,7 @@ class Storage:
             and not any(x.buffer in other.buffers for other in others)
         ):
             return x
-        return self.materialized(x)
+        return self.materialized(x, number=number)
 
     def write(self, x: Stored, place: Index, value: Number) -> None:
         """Write an element of `owned` memory, in the active lanes."""
@@ -191,15 +252,17 @@ class Heap:
         self.capacity = _variable(storage.e, "i64", "0")
         storage.arenas += self._pointers
 
-    def reserve(self, size: Vec, shape: Sequence[Any] = ()) -> None:
+    def reserve(self, size: Vec, shape: Sequence[DimLike] = ()) -> None:
         """Make room for so many elements of a shape, in each of the lanes that are active."""
-        fail, e, mask = self._storage.fail, self._storage.e, self._storage.loops.mask
-        if size.varying:
-            size = size if mask is None else select(mask, size, e.constant("i64", 0))
-            size = e.extreme(size, True)
+        fail, e = self._storage.fail, self._storage.e
+        size = _greatest(self._storage.loops, size)
+        for other in [as_index(e, axis) for axis in shape if isinstance(axis, Dim)]:
+            # Neither is negative, nor are both together more than the most.
+            fail(size.to("f64") * other.to("f64") > MOST)
+            size = size * other
         capacity = e.uniform("i64", e.write(f"load i64, ptr {self.capacity}"))
         with e.when(size > capacity):
-            elements = math.prod(shape)
+            elements = math.prod([axis for axis in shape if isinstance(axis, int)])
             fail(size > MOST // max(elements, 1))
             count = (capacity * 2).greatest(FIRST).greatest(size)
             each = elements * (e.lanes if self._wide else 1)
@@ -223,3 +286,12 @@ def _variable(e: Emitter, type_: str, first: str) -> str:
     name = e.at_entry(f"alloca {type_}")
     e.entry.append(f"  store {type_} {first}, ptr {name}")
     return name
+
+
+def _greatest(loops: Loops, size: Vec) -> Vec:
+    """Return what a size is at most in the lanes that are active."""
+    if not size.varying:
+        return size
+    mask = loops.mask
+    size = size if mask is None else select(mask, size, loops.e.constant("i64", 0))
+    return loops.e.extreme(size, True)

@@ -75,7 +75,8 @@ class Updates:
             for w in writes
         ]
         results = [
-            memory.owned(x, *values, *of, *targets[n:]) for n, x in enumerate(targets, start=1)
+            memory.owned(x, *values, *of, *targets[n + 1 :], number=n)
+            for n, x in enumerate(targets)
         ]
 
         def body(*i: Index) -> None:

@@ -333,7 +333,7 @@ class list_of:
 
     kind, conditions = Kind.LISTS, ""
     continues = tangent_of_last = True
-    may_fail = False
+    may_fail = repeats = False
     any_size = True
 
     def type(arena, values, *, lead: int = 0):
@@ -354,6 +354,34 @@ class list_of:
         return d.emit(table_of, tangents_of(d, arena), tangents[1], values, rank=lead)
 
     samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
+
+
+@op
+class list_copy:
+    """A list of an arena with the elements of one of another: what it began with is no list more.
+
+    A kernel has each list go on in one way (`lanewise.passes.apart`).
+    """
+
+    kind, conditions = Kind.LISTS, ""
+    continues = True
+    may_fail = False
+
+    def type(arena, lists, other, *, dtype: np.dtype, shape: Shape):
+        check_lists(lists)
+        return lists
+
+    def numpy(arena, lists, other, *, dtype, shape):
+        found = [arena.of(other.elements(int(last))[None])[0] for last in np.ravel(lists)]
+        return np.array(found, INTP).reshape(np.shape(lists))[()]
+
+    batch = absent("it is put in where a kernel is written")
+
+    def lanes(k, types, arena, lists, other, *, dtype, shape):
+        return arena.copied(lists, other, dtype, shape)
+
+    jvp = absent("it is put in where a kernel is written")
+    samples = absent("an arena is no array; tests/passes/test_apart.py runs it")
 
 
 @op

@@ -228,10 +228,10 @@ def at_usual_sizes(graph: Graph, examples: int | None = None) -> Graph:
     names = unknown_sizes(graph) | graph.defines
     if not names:
         return graph
-    return specialized(graph, _agreeing(graph, {name: size(name) for name in names}))
+    return specialized(graph, agreeing(graph, {name: size(name) for name in names}))
 
 
-def _agreeing(graph: Graph, sizes: dict[str, int]) -> dict[str, int]:
+def agreeing(graph: Graph, sizes: dict[str, int]) -> dict[str, int]:
     """Return sizes, of those that must be equal the least."""
     pairs = joined(tuple([value.type for value in graph.inputs]))
     pairs += [pair for op in graph.walk() if not op.regions for pair in alike(op)]
@@ -241,9 +241,19 @@ def _agreeing(graph: Graph, sizes: dict[str, int]) -> dict[str, int]:
         for pair in pairs:
             with suppress(ValueError):  # of sizes that do not agree yet
                 least = min([evaluate(size, sizes) for size in pair])
-                sizes.update({str(size): least for size in pair if str(size) in sizes})
+                for size in pair:
+                    sizes = _with_size(size, least, sizes)
         if sizes == before:
             break
+    return sizes
+
+
+def _with_size(size: DimLike, number: int, sizes: dict[str, int]) -> dict[str, int]:
+    """Return sizes with one of its symbols as large as a size is to be, if it is so large then."""
+    for name in () if evaluate(size, sizes) == number else sorted(symbols_in(size)):
+        changed = {**sizes, name: number}
+        if evaluate(size, changed) == number:
+            return changed
     return sizes
 
 

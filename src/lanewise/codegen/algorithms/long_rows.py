@@ -18,7 +18,6 @@ from lanewise.codegen.arrays import Array, Lazy, Stored
 from lanewise.codegen.builder import Builder
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.numbers import Number, kinds_of, vecs
-from lanewise.codegen.sizes import room, spaced
 from lanewise.codegen.vector import BITS, NUMPY, select
 from lanewise.ir.dims import DimLike, product
 
@@ -50,7 +49,7 @@ def sorted_rows(
     # those of any lane. Loops over elements may be in lanes where rows are not.
     lane: Index = k.e.lane_index() if k.in_lanes else 0
     lanes, (*others, size) = k.e.lanes if k.in_lanes else 1, _moved(x.shape, axis)
-    shape = tuple(spaced((lanes, *others, size), k.e.counted))
+    shape = tuple([k.storage.most(each) for each in (lanes, *others, size)])
     columns = [_memory(k, kind, shape) for kind in form.kinds]
     spare = [_memory(k, kind, shape[-1:]) for kind in form.kinds]
 
@@ -78,8 +77,7 @@ def _moved(along: Sequence[Any], axis: int) -> Sequence[Any]:
 
 def _memory(k: Builder, kind: str, shape: tuple[DimLike, ...]) -> Stored:
     """Return memory with room behind the last row."""
-    size = product(room(shape, k.e.counted)) + quicksort.PADDING
-    memory = k.storage.local(NUMPY[kind], (size,), False)
+    memory = k.storage.local(NUMPY[kind], (product(shape) + quicksort.PADDING,), False)
     return Stored(k.loops, memory.dtype, shape, memory.buffer)
 
 
