@@ -631,3 +631,52 @@ def test_an_index_out_of_range(index):
         return rows[0][1]
 
     assert_like_the_loop(func, np.array([[1.0, 2.0, 3.0], [3.0, -1.0, 4.0], [3.0, -1.0, -4.0]]))
+
+
+@dataclass
+class Span:
+    start: float
+    end: float
+    label: int = 0
+
+    @property
+    def length(self):
+        return self.end - self.start
+
+
+def spans(x):
+    """Return spans that are merged where they meet."""
+    merged: list[Span] = []
+    for v in x:
+        if merged and v - merged[-1].end <= 0.4:
+            merged[-1].end = max(merged[-1].end, v + 0.3)
+        else:
+            merged.append(Span(v, v + 0.2, len(merged) % 3))
+    totals = [0.0] * 3
+    for span in merged:
+        totals[span.label] += span.length
+    longest = max(merged, key=lambda span: span.length)
+    last = min(merged, key=lambda span: -span.start)
+    return len(merged), np.array(totals), longest.start, longest.label, last.end
+
+
+def test_records_index_what_is_changed_and_are_chosen_by_keys():
+    x = np.sort(np.random.default_rng(0).uniform(0, 9, (7, 11)), axis=1)
+    assert_like_the_loop(spans, x)
+
+
+def nothing_chosen(x):
+    found = []
+    for v in x:
+        if v > 1:
+            found.append(Span(v, v))
+    if found:
+        found[-1].end += 1.0
+    best = max(found, key=lambda span: span.end)
+    return best.end
+
+
+def test_nothing_is_chosen_of_nothing():
+    with pytest.raises(ValueError, match="empty"):
+        nothing_chosen(np.zeros(3))
+    assert_like_the_loop(nothing_chosen, np.array([[0.0, 0.5], [2.0, 3.0], [0.0, 4.0]]))

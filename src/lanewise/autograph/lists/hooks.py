@@ -542,6 +542,8 @@ _PASSING = frozenset((enumerate, zip, reversed))
 
 def items_for(function: Any, items: Any) -> Any:
     """What ``zip(items, ...)`` and its like go through."""
+    if type(items) in TRACED and function in (max, min):
+        return held(items)
     if type(items) in TRACED and function not in _PASSING:
         _refuse(function)
     return items_of(items)

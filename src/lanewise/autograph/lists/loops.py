@@ -131,14 +131,14 @@ def largest(items: Any, *default: Any, key: Any = None) -> Any:
         if default:
             return default[0]
         raise ValueError("max() arg is an empty sequence")
-    best = items[0]
-    at = best if key is None else key(best)
-    for item in items[1:]:
-        found = item if key is None else key(item)
+    best = 0
+    at = items[0] if key is None else key(items[0])
+    for n in range(1, len(items)):
+        found = items[n] if key is None else key(items[n])
         if less(at, found):
-            best = item
+            best = n
             at = found
-    return best
+    return items[best]
 
 
 def smallest(items: Any, *default: Any, key: Any = None) -> Any:
@@ -147,14 +147,14 @@ def smallest(items: Any, *default: Any, key: Any = None) -> Any:
         if default:
             return default[0]
         raise ValueError("min() arg is an empty sequence")
-    best = items[0]
-    at = best if key is None else key(best)
-    for item in items[1:]:
-        found = item if key is None else key(item)
+    best = 0
+    at = items[0] if key is None else key(items[0])
+    for n in range(1, len(items)):
+        found = items[n] if key is None else key(items[n])
         if less(found, at):
-            best = item
+            best = n
             at = found
-    return best
+    return items[best]
 
 
 def summed(items: Any, start: Any = 0) -> Any:

@@ -431,7 +431,7 @@ def _is_followed(part: Any, outer: ast.AST, around: ast.AST | None = None) -> bo
         if isinstance(part, ast.Attribute) and isinstance(outer, ast.Call) and outer.func is part:
             is_plain = are_plain(outer.args) and None not in [x.arg for x in outer.keywords]
             return not part.attr.startswith("__") and (is_plain or not isinstance(around, ast.Expr))
-        is_within = isinstance(outer, (ast.Subscript, ast.Attribute))
+        is_within = isinstance(outer, (ast.Subscript, ast.Attribute)) and outer.value is part
         return not is_within or (
             isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Load)
         )

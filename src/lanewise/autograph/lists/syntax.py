@@ -201,7 +201,12 @@ def folded(node: ast.Call) -> ast.expr | None:
     """Return the list that a builtin goes through; not of ``max(x, y)``, which compares both."""
     name, count = name_of(node.func), len(node.args)
     is_one = count == 1 or (count == 2 and name == "sum")
-    return node.args[0] if name in _FOLDING and is_one else None
+    return node.args[0] if name in _FOLDING and is_one and not is_ranked(node) else None
+
+
+def is_ranked(node: ast.Call) -> bool:
+    """Whether it is ``max(items, key=...)``, which gives an element as it is."""
+    return name_of(node.func) in ("max", "min") and bool(node.keywords) and len(node.args) == 1
 
 
 def searched(node: ast.AST) -> ast.expr | None:

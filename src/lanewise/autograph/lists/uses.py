@@ -47,6 +47,7 @@ from lanewise.autograph.lists.syntax import (
     is_dotted,
     is_entry,
     is_making,
+    is_ranked,
     looked_at_within,
     name_of,
     root_name,
@@ -466,7 +467,7 @@ class _Rewrite(ast.NodeTransformer):
                 "found", self._seen(items), ast.Constant(how.attr), self.visit(node.args[0])
             )
             return place(made, node)
-        if name_of(node.func) in PASSING:
+        if name_of(node.func) in PASSING or is_ranked(node):
             node.args = [
                 place(hook("items_for", clone(node.func), self._seen(arg)), arg)
                 if self._is_seen(arg) else self.visit(arg)
