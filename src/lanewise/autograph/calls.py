@@ -28,6 +28,7 @@ from numpy.polynomial._polybase import ABCPolyBase
 from lanewise.autograph.advice import without_data
 from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.effects import Catching, followed, followed_class, followed_stream
+from lanewise.autograph.following import Following
 from lanewise.autograph.foreign import guarded, refuse_writing
 from lanewise.autograph.known_calls import EFFECTS, is_library, name_of
 from lanewise.autograph.reached import know_reached
@@ -305,7 +306,7 @@ def _known_class(cls: type) -> str:
     if how is None:
         how = _classes[cls] = _how_instantiated(cls)
         for base in cls.__mro__:
-            _follow_operators(base)
+            _FOLLOWING.add(base)
     return how
 
 
@@ -337,23 +338,21 @@ def _is_users(f: Any) -> bool:
     return isinstance(f, FunctionType) and (is_converted(f.__code__) or not _stays(f.__code__))
 
 
-def _follow_operators(cls: type) -> None:
-    """Have a user's class follow data where Python calls it by itself.
+def _member(name: str, value: Any) -> Any:
+    """Return what stands for a member of a class that asks; None if that is the member itself."""
+    if name in _OPERATORS and _is_users(value):
+        return _asking(value)
+    if type(value) is property and any(map(_is_users, (value.fget, value.fset))):
+        parts = [_asking(f) if _is_users(f) else f for f in (value.fget, value.fset)]
+        return property(*parts, value.fdel, value.__doc__)
+    if type(value) is functools.cached_property and _is_users(value.func):
+        value.func = _asking_once(value)
+    elif _is_users(getattr(type(value), "__get__", None)):
+        _known_class(type(value))
+    return None
 
-    No converted code stands between ``a < b`` or ``a.area`` and the method of a class. So the
-    operators and properties of the class itself ask `fn`, which outside of a trace is no more than
-    a look at whether there is one.
-    """
-    for name, value in list(vars(cls).items()):
-        if name in _OPERATORS and _is_users(value):
-            setattr(cls, name, _asking(value))
-        elif type(value) is property and any(map(_is_users, (value.fget, value.fset))):
-            parts = [_asking(f) if _is_users(f) else f for f in (value.fget, value.fset)]
-            setattr(cls, name, property(*parts, value.fdel, value.__doc__))
-        elif type(value) is functools.cached_property and _is_users(value.func):
-            value.func = _asking_once(value)
-        elif _is_users(getattr(type(value), "__get__", None)):
-            _known_class(type(value))
+
+_FOLLOWING = Following(_member)
 
 
 def _asking_once(kept: Any) -> Any:

@@ -74,6 +74,8 @@ class Concrete(Value):
 
 #: What writes a graph with other names of sizes; filled by `lanewise.passes.specialize`.
 RENAMED: list[Callable[[Graph, Mapping[str, DimLike]], Graph]] = []
+#: Told when an outermost trace opens (True) in any thread, and when it ends.
+ON_OUTERMOST: list[Callable[[bool], None]] = []
 
 
 class Trace(Builder):
@@ -223,6 +225,8 @@ class Trace(Builder):
                 None,
                 (),
             )
+            for tell in ON_OUTERMOST:
+                tell(True)
         self._outer = state.attempt, state.floating, state.messages, state.room_to_record
         if state.room_to_record == math.inf and not self.is_eager:
             state.room_to_record = MOST_RECORDED
@@ -243,6 +247,8 @@ class Trace(Builder):
                 state.trace.undo()
         finally:  # code of the user's may raise where it is undone
             state.trace = self.parent
+            for tell in ON_OUTERMOST if self.parent is None else ():
+                tell(False)
         if state.watch is not None:
             self._tell_watch(False)
         if error is None:
