@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,24 @@ def filtered(x, n):
         if v > 0:
             out.append(v * n)
     return (len(out), sum(out), np.array(out).sum())
+
+
+@program(A)
+def queues_that_lists_extend(x):
+    def above(i):
+        return [k for k in range(len(x)) if x[k] > x[i]]
+
+    queue = deque(above(0))
+    other = deque()
+    steps = 0
+    while queue and steps < 6:
+        steps += 1
+        more = above(queue.popleft())
+        if len(more) > 2:
+            queue.extend(more)
+            other.extend(x[k] for k in more)
+            other.extend(np.nonzero(x > 1)[0])
+    return len(queue), sum(queue), len(other), sum(other)
 
 
 @program(A, N)

@@ -398,13 +398,10 @@ UPDATED = """%0: f64[4096]
     return %3"""
 
 
-@pytest.mark.parametrize(
-    ("text", "is_copied", "is_copied_apart"),
-    [(SCALED, False, False), (TURNED, True, False), (UPDATED, False, True)],
-)
-def test_kernels_copy_what_they_overwrite_only_where_it_is_read(text, is_copied, is_copied_apart):
+@pytest.mark.parametrize(("text", "is_copied"), [(SCALED, False), (TURNED, True), (UPDATED, False)])
+def test_kernels_copy_what_they_overwrite_only_where_it_is_read(text, is_copied):
     shared = write(parsed(text), (None,), shared=[(0, 0)])
     apart = write(parsed(text), (None,))
     assert not shared.may_fail
     assert (shared.scratch >= 8 * 4096) is is_copied
-    assert (apart.scratch >= 8 * 4096) is is_copied_apart
+    assert apart.scratch < 8 * 4096  # what is written is the result at once

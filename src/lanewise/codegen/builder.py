@@ -24,7 +24,7 @@ from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.loops import FAR, Loops
 from lanewise.codegen.numbers import Complex, Number, choose, convert, vecs
-from lanewise.codegen.sizes import Counted, is_empty, is_long, is_unknown
+from lanewise.codegen.sizes import Counted, is_counted, is_empty, is_long, is_unknown
 from lanewise.codegen.storage import Storage
 from lanewise.codegen.uniformity import is_small
 from lanewise.codegen.unrolling import UNROLLED
@@ -166,6 +166,13 @@ class Builder:
     def fail(self, condition: Vec) -> None:
         """End the run if a condition holds in an active lane: an example fails."""
         self.failures.where(condition)
+
+    def is_own(self, shape: Sequence[DimLike]) -> bool:
+        """Whether it has sizes that examples define: what does is not left to NumPy alone.
+
+        All that has such sizes would be with it, one example after the other.
+        """
+        return any([is_counted(size, self.e.counted) for size in shape])
 
     def leave(self, reason: str) -> NoReturn:
         """Leave the operation at hand to NumPy."""

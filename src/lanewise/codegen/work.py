@@ -8,7 +8,7 @@ from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan, while_
 from lanewise.ops.facts import Kind, ask, count, seen, usual, usual_size
-from lanewise.ops.regions import map_
+from lanewise.ops.regions import NATIVE, map_
 from lanewise.passes.specialize import has_own_sizes
 
 # All of these are measured, on the programs of `benchmarks/programs`, by
@@ -81,6 +81,8 @@ def _operation(op: Operation, examples: int, uniform: Collection[Value]) -> floa
     primitive, params = op.primitive, op.params
     if primitive is map_:
         size, (region,) = usual_size(params["size"]), op.regions
+        if params["order"] == NATIVE:
+            return CALL_NS
         if has_own_sizes(op):  # one example after the other
             return (size * examples or 1) * _graph(region, 1, ())
         taken = zip(region.inputs, params["in_dims"], strict=True)

@@ -125,6 +125,7 @@ class dot_general:
         most = MOST_IN_REGIONS if k.in_lanes and not k.is_outermost else MOST_PRODUCTS
         most = MOST_OF_SHARED if is_one else most
         is_large = types[0].shape and inner and usual(types[0].shape) * usual(inner) > most
+        is_large = is_large and not k.is_own(shapes)
         if is_large and not (is_computed and not k.in_lanes):
             k.leave("a large matrix product is left to BLAS")
 

@@ -27,6 +27,7 @@ class flatnonzero:
     """The places of an array of one axis where a mask holds, of which there are `length`."""
 
     any_size = True
+    repeats = False
 
     def flops(op):
         return 2.0 * count(op.operands[0])

@@ -141,9 +141,8 @@ class Race:
         executable = self._executable
         is_native = executable.native is not None
         if is_native and not self._is_native:  # what was compiled may win, but for NumPy's part
-            return DARING * self.plain < self._interpreted and _calls_numpy_in_loops(
-                self._executable
-            )
+            left = _left_to_numpy(executable)
+            return DARING * self.plain < interpreting(left, {}) and _has_loops(left)
         if not is_native and self._is_given_up and self.plain < math.inf:
             return self.plain < self.traced
         if self._exceeded and self.plain == math.inf:
@@ -407,11 +406,19 @@ def _planning(graph: Graph) -> float:
 
 def _calls_numpy_in_loops(executable: Executable) -> bool:
     """Whether a loop is not compiled: NumPy is called in each turn."""
+    return _has_loops(_left_to_numpy(executable))
+
+
+def _left_to_numpy(executable: Executable) -> Graph:
+    """Return what is not compiled of a graph."""
     native = executable.native
     graph = executable.graph if native is None else native.graph
     kernels = [] if native is None else [op for op, _ in native.kernels]
-    left = Graph((), [op for op in graph.operations if op not in kernels], ())
-    return any(op.primitive in LOOPS for op in left.walk())
+    return Graph((), [op for op in graph.operations if op not in kernels], ())
+
+
+def _has_loops(graph: Graph) -> bool:
+    return any(op.primitive in LOOPS for op in graph.walk())
 
 
 def _has_while(graph: Graph) -> bool:

@@ -25,7 +25,7 @@ from lanewise.autograph.lists.columns import (
     element_of,
     sharing,
 )
-from lanewise.autograph.lists.grown import element_of_all, is_own, whole
+from lanewise.autograph.lists.grown import element_of_all, holder_of, is_own, whole
 from lanewise.autograph.lists.hooks import (
     TRACED,
     appended,
@@ -58,10 +58,17 @@ def added(items: Any, elements: Any) -> Any:
         return items
     elements = whole(elements)
     if type(elements) in TRACED or type(length_of(elements)) not in (int, NoneType):
-        return joined(items, _rows(elements))
+        return joined(items, _held_as(_rows(elements), holder_of(items)))
     for element in list(elements):
         items = appended(items, element)
     return items
+
+
+def _held_as(items: Any, holder: Holder) -> Any:
+    """Return the elements of a list that is no longer Python's as another kind of list has them."""
+    if type(items) not in TRACED or items.element.holder == holder:
+        return items
+    return Columns(items.element._replace(holder=holder), items.as_columns().arrays)
 
 
 def joined(first: Any, second: Any) -> Any:
@@ -269,7 +276,7 @@ def in_order(function: Any, items: Any, each: Callable[..., Any], **options: Any
     if items.element.holder.kind is not list:
         if function == "sort":
             raise AttributeError("'collections.deque' object has no attribute 'sort'")
-        items = Columns(items.element._replace(holder=Holder()), items.as_columns().arrays)
+        items = _held_as(items, Holder())
     return items if function is list else _sorted(_as_columns(items), each, **options)
 
 
