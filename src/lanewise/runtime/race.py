@@ -141,6 +141,8 @@ class Race:
         executable = self._executable
         is_native = executable.native is not None
         if is_native and not self._is_native:  # what was compiled may win, but for NumPy's part
+            if DARING * self.plain >= self._interpreted:
+                return False
             left = _left_to_numpy(executable)
             return DARING * self.plain < interpreting(left, {}) and _has_loops(left)
         if not is_native and self._is_given_up and self.plain < math.inf:
