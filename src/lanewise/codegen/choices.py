@@ -167,14 +167,11 @@ def _reads(region: Graph, value: Value) -> Iterator[tuple[Operation | None, int]
 
     Where a region hands it on, there is no operation.
     """
-    for op in region.operations:
-        for place, operand in enumerate(op.operands):
-            if operand is not value:
-                continue
-            yield op, place
-            shift = 1 if op.primitive in BRANCHES else 0
-            for inner in op.regions if place >= shift else ():
-                yield from _reads(inner, inner.inputs[place - shift])
+    for op, place in region.users.get(value, ()):
+        yield op, place
+        shift = 1 if op.primitive in BRANCHES else 0
+        for inner in op.regions if place >= shift else ():
+            yield from _reads(inner, inner.inputs[place - shift])
     for place, output in enumerate(region.outputs):
         if output is value:
             yield None, place

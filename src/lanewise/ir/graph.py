@@ -187,7 +187,7 @@ class Operation:
 class Graph:
     """Inputs, operations in order, and outputs. Never changed after it is built."""
 
-    __slots__ = ("_key", "_makers", "inputs", "is_verified", "operations", "outputs")
+    __slots__ = ("_key", "_makers", "_users", "inputs", "is_verified", "operations", "outputs")
 
     def __init__(
         self, inputs: Sequence[Value], operations: Sequence[Operation], outputs: Sequence[Value]
@@ -199,6 +199,17 @@ class Graph:
         self.is_verified = False
         self._key: Hashable = None
         self._makers: dict[Value, Operation] | None = None
+        self._users: dict[Value, list[tuple[Operation, int]]] | None = None
+
+    @property
+    def users(self) -> Mapping[Value, Sequence[tuple[Operation, int]]]:
+        """By values that operations take, these operations, and as which operand each does."""
+        if self._users is None:
+            self._users = {}
+            for op in self.operations:
+                for place, value in enumerate(op.operands):
+                    self._users.setdefault(value, []).append((op, place))
+        return self._users
 
     @property
     def makers(self) -> Mapping[Value, Operation]:
