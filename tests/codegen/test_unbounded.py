@@ -127,3 +127,17 @@ def test_is_compiled_whole(name, examples):
         found = lw.explain(lw.vmap(func), *[batch[:examples] for batch in batches])
     assert found.kernels
     assert [each.reason for each in found.left] == []
+
+
+def grid(n):
+    table = np.zeros((4, n + 1, n + 1))
+    table[1, n] += n
+    return table.sum(), table[1, -1, 0]
+
+
+def test_examples_with_large_tables_run_without_a_table_for_each_lane():
+    n = np.array([3, 0, 2500, 1])
+    with backend("native"):
+        total, corner = lw.vmap(grid)(n)
+    np.testing.assert_array_equal(total, n * (n + 1.0))
+    np.testing.assert_array_equal(corner, n)

@@ -37,7 +37,7 @@ from lanewise.autograph.lists.edits import (
     removed,
     without,
 )
-from lanewise.autograph.lists.grown import owned
+from lanewise.autograph.lists.grown import held, owned
 from lanewise.autograph.lists.hooks import (
     again,
     appended,
@@ -47,6 +47,7 @@ from lanewise.autograph.lists.hooks import (
     given,
     grows,
     has_any,
+    has_objects,
     items_for,
     items_of,
     kept,
@@ -122,6 +123,8 @@ __all__ = [
     "gone_through",
     "grows",
     "has_any",
+    "has_objects",
+    "held",
     "ifexp",
     "in_",
     "in_order",

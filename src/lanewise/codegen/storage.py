@@ -28,6 +28,8 @@ from lanewise.ir.dims import Dim, DimLike, product
 
 #: For how many elements memory that grows has room at first, and of how many numbers at most.
 FIRST, MOST = 16, 1 << 40
+#: Tables of data sizes have at most so many elements together that lanes have one each.
+MOST_IN_LANES = 1 << 25
 
 
 class Storage:
@@ -256,9 +258,10 @@ class Heap:
         """Make room for so many elements of a shape, in each of the lanes that are active."""
         fail, e = self._storage.fail, self._storage.e
         size = _greatest(self._storage.loops, size)
+        most = MOST_IN_LANES // e.lanes if self._wide else MOST
         for other in [as_index(e, axis) for axis in shape if isinstance(axis, Dim)]:
             # Neither is negative, nor are both together more than the most.
-            fail(size.to("f64") * other.to("f64") > MOST)
+            fail(size.to("f64") * other.to("f64") > most)
             size = size * other
         capacity = e.uniform("i64", e.write(f"load i64, ptr {self.capacity}"))
         with e.when(size > capacity):

@@ -536,14 +536,17 @@ def items_of(items: Any, owner: Any = None) -> Any:
     return _Elements(items, owner) if type(items) in TRACED else items
 
 
+def has_objects(items: Any) -> bool:
+    """Whether the elements of a list that is no longer Python's are objects, or hold such."""
+    return type(items) in TRACED and bool(items.element.classes)
+
+
 #: Builtins that go through a list as a ``for`` loop does.
 _PASSING = frozenset((enumerate, zip, reversed))
 
 
 def items_for(function: Any, items: Any) -> Any:
     """What ``zip(items, ...)`` and its like go through."""
-    if type(items) in TRACED and function in (max, min):
-        return held(items)
     if type(items) in TRACED and function not in _PASSING:
         _refuse(function)
     return items_of(items)

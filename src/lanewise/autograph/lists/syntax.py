@@ -6,8 +6,8 @@ import ast
 from collections.abc import Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from lanewise.autograph.build import Names, load, place, store
-from lanewise.autograph.comprehensions import can_move
+from lanewise.autograph.build import Names, clone, hook, load, place, store
+from lanewise.autograph.comprehensions import GROWN, can_move
 
 #: The functions of one list that give a number, and those that go through several.
 _TOTALS = frozenset(("len", "sum", "max", "min"))
@@ -295,3 +295,13 @@ def root_name(node: ast.expr) -> str | None:
     while isinstance(node, ast.Attribute):
         node = node.value
     return name_of(node)
+
+
+def make_rows(node: ast.ListComp, function: ast.expr) -> None:
+    """Have lists that are the elements of a function's argument be arrays, if it is NumPy's."""
+    inner = node.elt
+    if isinstance(inner, ast.ListComp):
+        inner.__dict__[GROWN] = True
+        make_rows(inner, function)
+    if isinstance(inner, ast.ListComp) or (isinstance(inner, ast.List) and are_plain(inner.elts)):
+        node.elt = place(hook("row_of", clone(function), inner), inner)

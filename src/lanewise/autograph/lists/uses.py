@@ -49,6 +49,7 @@ from lanewise.autograph.lists.syntax import (
     is_making,
     is_ranked,
     looked_at_within,
+    make_rows,
     name_of,
     root_name,
     searched,
@@ -457,6 +458,8 @@ class _Rewrite(ast.NodeTransformer):
             return node  # ag__.kept(x)
         if self._is_seen(taken(node)):
             return place(hook("total_of", node.func, self._seen(node.args[0])), node)
+        if is_ranked(node) and self._is_seen(node.args[0]):
+            return self._ranked(node)
         if self._is_seen(folded(node)):
             node.args = [self._each_of(node.args[0]), *map(self.visit, node.args[1:])]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
@@ -467,7 +470,7 @@ class _Rewrite(ast.NodeTransformer):
                 "found", self._seen(items), ast.Constant(how.attr), self.visit(node.args[0])
             )
             return place(made, node)
-        if name_of(node.func) in PASSING or is_ranked(node):
+        if name_of(node.func) in PASSING:
             node.args = [
                 place(hook("items_for", clone(node.func), self._seen(arg)), arg)
                 if self._is_seen(arg) else self.visit(arg)
@@ -508,13 +511,20 @@ class _Rewrite(ast.NodeTransformer):
         part = ast.comprehension(store(item), place(iterable, arg), [], 0)
         return place(ast.GeneratorExp(load(item), [part]), arg)
 
+    def _ranked(self, node: ast.Call) -> ast.expr:
+        """Return what gives the first or last element by a key: an object by its place."""
+        arg, keywords = node.args[0], [self.visit(keyword) for keyword in node.keywords]
+        by_place = ast.Call(node.func, [hook("held", self._seen(clone(arg)))], keywords)
+        node.args, node.keywords = [self._each_of(clone(arg))], list(map(clone, keywords))
+        return place(ast.IfExp(hook("has_objects", self._seen(arg)), by_place, node), node)
+
     def _given(self, function: ast.expr, arg: ast.expr, has_dtype: bool) -> ast.expr:
         """Return the argument of a function: a list, or a list or tuple of lists."""
         if isinstance(arg, (ast.List, ast.Tuple)):
             arg.elts = [self._given(function, each, has_dtype) for each in arg.elts]
             return arg
         if isinstance(arg, ast.ListComp) and can_move(arg):
-            _make_rows(arg, function)
+            make_rows(arg, function)
             made = hook("given", clone(function), self._grown(arg), ast.Constant(has_dtype))
             return place(ast.Subscript(made, ast.Constant(1), ast.Load()), arg)
         name = name_of(arg)
@@ -588,13 +598,3 @@ class _Rewrite(ast.NodeTransformer):
         return node
 
     visit_While = visit_IfExp = visit_If  # noqa: N815
-
-
-def _make_rows(node: ast.ListComp, function: ast.expr) -> None:
-    """Have lists that are the elements of a function's argument be arrays, if it is NumPy's."""
-    inner = node.elt
-    if isinstance(inner, ast.ListComp):
-        inner.__dict__[GROWN] = True
-        _make_rows(inner, function)
-    if isinstance(inner, ast.ListComp) or (isinstance(inner, ast.List) and are_plain(inner.elts)):
-        node.elt = place(hook("row_of", clone(function), inner), inner)
