@@ -140,6 +140,17 @@ def nested_loops(x, n):
     return total, sum(layer)
 
 
+@program(A, N)
+def lists_in_a_test(x, n):
+    kept = positive(x)
+    while len([v for v in kept if v > 0.2]) > n % 3 and len(kept) < 9:
+        kept.pop()
+        kept = [v + 0.05 for v in kept]
+        kept.append(-1.0)
+        kept.append(-0.5)
+    return len(kept), sum(kept)
+
+
 class UnderflowError(Exception):
     """A stack has no element."""
 

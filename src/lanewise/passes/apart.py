@@ -379,9 +379,10 @@ class _Rewriter:
                 here, k = region.values[value], i - place.start
                 if k in slots:
                     arena, element = slots[k]
-                    store = region.store(arena)
-                    region.foreign.discard(store)
-                    region.keep(value, here, store, element, is_latest=region is regions[-1])
+                    store, is_body = region.store(arena), region is regions[-1]
+                    if is_body:
+                        region.foreign.discard(store)
+                    region.keep(value, here, store, element, is_latest=is_body)
                 elif old in self.empty:
                     region.empty.add(value)
                 elif new in self.home:
