@@ -13,7 +13,7 @@ from lanewise.codegen import library, ufunc_loops
 from lanewise.ops import fft, lapack
 from lanewise.ops.numpy_loops import own_gufunc
 from lanewise.runtime import dispatch
-from support.backends import watched
+from support.backends import backend, watched
 from support.made_ufuncs import square_and_one
 from support.searching import searching
 
@@ -387,3 +387,18 @@ def test_what_numpy_has_no_more_is_left_to_it(monkeypatch):
         got = lw.vmap(lambda a: (np.fft.rfft(a[0] + 0.125), np.linalg.inv(a * 0.5)))(x)
     assert_same(got, (np.fft.rfft(x[:, 0] + 0.125), np.linalg.inv(x * 0.5)))
     assert not {"rfft", "inv"} & seen.primitives
+
+
+def test_a_result_that_a_library_has_written_is_not_memory_of_others():
+    def f(a, i):
+        first, second = a[0].copy(), np.zeros(30)
+        values = np.linalg.eigvalsh(a)
+        np.add.at(first, i, 1.0)
+        np.add.at(second, i, 2.0)
+        return values, first, second, first + second
+
+    rng = np.random.default_rng(0)
+    a, i = rng.normal(size=(30, 30)), rng.integers(0, 30, 50)
+    with backend("native"):
+        for got, want in zip(lw.function(f)(a + a.T, i), f(a + a.T, i), strict=True):
+            np.testing.assert_allclose(got, want, 1e-9, 1e-12)

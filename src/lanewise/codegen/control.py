@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from lanewise.codegen.addresses import Index, linear
-from lanewise.codegen.arrays import Array, Elements, Stored, items_of
+from lanewise.codegen.arrays import Array, Elements, Given, Stored, items_of
 from lanewise.codegen.blocks import across
 from lanewise.codegen.builder import Builder, Variables
 from lanewise.codegen.choices import is_indexed, is_sliced
@@ -112,7 +112,13 @@ def _together(k: Any, ops: Sequence[Operation], operands: Sequence[Array]) -> Se
     each = len(ops[0].operands)
     xs = [operands[first : first + each] for first in range(0, len(operands), each)]
     types = [[value.type for value in op.results] for op in ops]
+    k.storage.places = _places(k, ops)
     return ops[0].primitive.together(k, types, xs, [op.params for op in ops])
+
+
+def _places(k: Builder, ops: Sequence[Operation]) -> list[Given | None]:
+    """Return where the results of operations belong."""
+    return [k.storage.targets.get(value) for op in ops for value in op.results]
 
 
 def operation(
@@ -126,7 +132,7 @@ def operation(
         raise CannotCompile(f"{primitive.name} has a native form for known sizes only")
     if k.e.counted and not op.regions:
         check_sizes(k, op)
-    k.storage.places = [k.storage.targets.get(value) for value in op.results]
+    k.storage.places = _places(k, [op])
     if primitive is cond:
         return _cond(k, op, operands)
     if primitive is switch:
@@ -471,12 +477,8 @@ def _map(k: Builder, op: Operation, operands: list[Array]) -> list[Array]:
 
 def _memory(k: Builder, op: Operation, first: int = 0) -> list[Stored]:
     """Return memory for the results of an operation from one on."""
-    types = [value.type for value in op.results]
-    return [
-        k.storage.result(number, type_.dtype, type_.shape)
-        for number, type_ in enumerate(types)
-        if number >= first
-    ]
+    types = enumerate([value.type for value in op.results[first:]], first)
+    return [k.storage.result(number, type_.dtype, type_.shape) for number, type_ in types]
 
 
 def _written(body: Graph) -> int:

@@ -313,7 +313,7 @@ class _Examples:
     def run(self, example: Index) -> None:
         """Write what is done for an example, or for a block of them in lanes."""
         k = self.k
-        lent = self._overwriting
+        lent, k.storage.lent = self._overwriting, {}
         arguments = [
             self.operand(number, None) if axis is None else self._example(number, example)
             for number, axis in enumerate(self.in_dims)

@@ -63,9 +63,8 @@ class Overwriting:
         lent, last = set(k.storage.lent), []
         for number, (value, place) in enumerate(zip(found, places, strict=True)):
             own = memory.get(self.results.get(number, -1))
-            if k.storage.is_at(value, place) or (
-                own in value.buffers and isinstance(value, Stored)
-            ):
+            is_own = isinstance(value, Stored) and value.buffer is own
+            if is_own or k.storage.is_at(value, place):
                 continue
             if memory and number not in self.results:  # before anything is overwritten
                 yield number, value

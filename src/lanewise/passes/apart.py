@@ -95,10 +95,8 @@ class _Lists:
         """Give arenas that regions are given, and which operands and results are lists of these."""
         shift = 1 if op.primitive in BRANCHES else 0
         for region in op.regions:
-            inner, given = (
-                self.of(region),
-                dict(zip(region.inputs, op.operands[shift:], strict=True)),
-            )
+            inner = self.of(region)
+            given = dict(zip(region.inputs, op.operands[shift:], strict=True))
             gives = op.results if region is op.regions[-1] or shift else ()
             ends = dict(zip(region.outputs, gives, strict=False))
             for arena, element in inner.elements.items():
@@ -109,9 +107,7 @@ class _Lists:
                     places = [each[value] for each in (given, ends) if value in each]
                     yield given[arena], places, None
         if op.primitive in LOOPS:
-            body, place = op.regions[-1], carry_of(op)
-            carried = zip(op.results, op.operands[place], body.inputs[place], strict=False)
-            for result, operand, _ in carried:
+            for result, operand in zip(op.results, op.operands[carry_of(op)], strict=False):
                 arena = found.arenas.get(result) or found.arenas.get(operand)
                 if arena is not None:
                     yield arena, (result, operand), None
