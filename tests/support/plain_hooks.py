@@ -460,7 +460,7 @@ def again(items, method):
     return items
 
 
-def plain(items):
+def plain(items, are_new=False):
     return items
 
 

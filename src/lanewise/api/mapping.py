@@ -37,9 +37,9 @@ from lanewise.trace.lending import refuse_unknown
 from lanewise.trace.limits import limited
 from lanewise.trace.mixed import in_common, is_mixed
 from lanewise.trace.origins import refuse_escape
-from lanewise.trace.regions import Stateful, Watched
+from lanewise.trace.regions import Watched
 from lanewise.trace.tensor import Tensor, as_tensor, lift, read
-from lanewise.trace.trace import Stop, Trace, current_trace, resolve, state, where
+from lanewise.trace.trace import Stateful, Stop, Trace, current_trace, resolve, state, where
 from lanewise.trace.variable import Assigned, Variable, taken
 from lanewise.trace.variants import Variant
 

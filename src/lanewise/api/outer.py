@@ -27,7 +27,7 @@ from lanewise.ir.graph import Graph, Value
 from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.mixed import classes_of, is_mixed, note_mixed, own_code, presence
-from lanewise.trace.regions import Region, Stateful, Watched, holds_traced, set_slot
+from lanewise.trace.regions import Region, Watched, holds_traced, set_slot
 from lanewise.trace.slots import (
     ArraySlot,
     CellSlot,
@@ -37,7 +37,7 @@ from lanewise.trace.slots import (
     Slot,
 )
 from lanewise.trace.tensor import Tensor, read
-from lanewise.trace.trace import Trace
+from lanewise.trace.trace import Stateful, Trace
 from lanewise.trace.variable import Variable
 
 #: From how many states before the last that a growing container has the function is traced again.

@@ -309,17 +309,19 @@ def all_roots(arrays: Iterable[Tensor]) -> list[Tensor]:
 
 def may_overlap(first: Tensor, second: Tensor) -> bool:
     """Whether two arrays may share memory."""
-    first, second = root_of(first), root_of(second)
-    if first is second:
-        return True
-    for one, other in ((first, second), (second, first)):
-        guard = sharing(one)
-        if guard is None:
-            continue
-        if id(other) in guard.apart:
-            return False
-        if any(may_overlap(root, other) for root in guard.roots()):
+    rest, seen = [(root_of(first), root_of(second))], set[frozenset[int]]()
+    while rest:
+        pair = one, other = rest.pop()
+        if one is other:
             return True
+        if (key := frozenset(map(id, pair))) in seen:  # it is reached in many ways
+            continue
+        seen.add(key)
+        for this, that in (pair, pair[::-1]):
+            guard = sharing(this)
+            if guard is not None and id(that) in guard.apart:
+                break
+            rest += [(root_of(root), that) for root in (() if guard is None else guard.roots())]
     return False
 
 

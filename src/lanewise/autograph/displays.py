@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lanewise.autograph.calls import fn
-from lanewise.trace.contents import ON_CONTENTS, chosen_by, is_keyed
+from lanewise.trace.contents import ON_CONTENTS, chosen_by, is_keyed, is_nested
 from lanewise.trace.regions import born
 from lanewise.trace.scratch import is_traced
 
@@ -30,7 +30,7 @@ def joined_anew(x: Any) -> Any:
 
 def spread(x: Any) -> Any:
     """Return x of ``*x``."""
-    if is_keyed(x):
+    if is_keyed(x) or is_nested(x):
         return ON_CONTENTS["spread"](x)
     row = chosen_by(x)
     return x if row is x else row.copy()

@@ -13,8 +13,8 @@ from typing import Any
 
 from lanewise.autograph.build import is_ours
 from lanewise.ir.location import here, is_own_file
-from lanewise.trace.regions import Stateful, Watched, in_region
-from lanewise.trace.trace import state
+from lanewise.trace.regions import Watched, in_region
+from lanewise.trace.trace import Stateful, state
 
 
 def take_from_outside(iterator: Any) -> None:

@@ -412,6 +412,8 @@ def is_same(first: Any, second: Any) -> bool:
         return False
     if isinstance(first, (Tensor, list, dict)):
         return False
+    if type(first) is tuple:
+        return len(first) == len(second) and all(map(is_same, first, second))
     if type(first) in WEAK_DTYPES:
         return first == second and repr(first) == repr(second)  # 0.0 is not -0.0
     if kind_of(first) is not None or _is_users(type(first)):

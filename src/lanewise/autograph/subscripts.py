@@ -126,6 +126,8 @@ def _refuse_key(a: Any, k: Any) -> NoReturn:
 def setitem(a: Any, k: Any, v: Any) -> None:
     """``a[k] = v``."""
     kind = type(a)
+    if type(v) is Picked and (row := v.row()) is not None:
+        v = row
     if state.has_contents:
         if concerns(a):
             ON_CONTENTS["setitem"](a, k, v)

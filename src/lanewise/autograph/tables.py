@@ -39,7 +39,7 @@ from lanewise.autograph.values import (
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
-from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, holds
+from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, holds, is_nested
 from lanewise.trace.lending import lend_like
 from lanewise.trace.mixed import Class, as_integer, code_among, note_mixed
 from lanewise.trace.regions import Region, born, note_container, note_twins, twins
@@ -47,6 +47,10 @@ from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
 from lanewise.trace.trace import Trace, require_trace, state
 from lanewise.trace.variants import ON_VARIANTS, TAG, Variant, can_be_one, tag_of
 
+_OUTSIDE = "list index out of range"
+#: Lists of more elements that are written to at data become arrays: one is written then, where
+#: else each element is chosen anew.
+FEW = 8
 _ITEMS = ("in one place", "in another")
 
 
@@ -69,15 +73,17 @@ def list_index(index: Any, what: str = "list") -> Tensor:
 class Table:
     """Items side by side, to be picked by an index that is data."""
 
-    __slots__ = ("_array", "_classes", "_codes", "_flags", "_items", "_kind", "_parts", "_weak")
+    __slots__ = (
+        "_array", "_classes", "_codes", "_flags", "_items", "_kind", "_parts", "_step", "_weak",
+    )  # fmt: skip
 
     def __init__(self, items: Sequence[Any], what: str = "a list") -> None:
-        items = [settle(item) for item in items]
         first = items[0]
-        self._items = items
         self._array: Any = None
         self._parts: list[Table] | None = None
         self._weak: Any = None
+        #: By how much each is more than the one before it, of Python's integers if that is so.
+        self._step: int | None = None
         #: Of what kind each is, if they are data or one of several objects.
         self._kind: Kind | None = None
         #: Which of the items are not None, if some may be.
@@ -85,6 +91,14 @@ class Table:
         #: The classes of the items and which each has, if they differ (`lanewise.trace.mixed`).
         self._classes: tuple[Class, ...] | None = None
         self._codes: Any = None
+        if set(map(type, items)) == {int}:
+            self._items = items
+            self._step = _step_of(items)
+            if self._step is None:
+                self._kind = Kind(np.dtype(int), (), int)
+                self._array, self._weak = plain_table(items, self._kind.dtype), int
+            return
+        self._items = items = [settle(item) for item in items]
         kinds = [kind_of(_held(x)) for x in items]
         if None in kinds and not all([is_same(x, first) for x in items[1:]]):
             kinds = [kind_among(x) if type(x) is Variant or can_be_one(x) else None for x in items]
@@ -135,10 +149,16 @@ class Table:
             if any([item is None for item in self._items]):
                 raise TypeError(f"None is used where a number is needed{at(here())}")
             return np.stack([as_tensor(item) for item in self._items])
-        return self._array
+        return self._array if self._step is None else np.array(self._items)
 
-    def at(self, index: Any) -> Any:
-        """Return the item at an index that is data; `IndexError` at run time if there is none."""
+    def at(self, index: Any, is_place: bool = False) -> Any:
+        """Return the item at an index that is data; `IndexError` at run time if there is none.
+
+        Where it `is_place`, there surely is one.
+        """
+        if self._step:
+            place = index if is_place else in_range(index, len(self._items), _OUTSIDE)
+            return self._items[0] + weak(as_tensor(place), int) * self._step
         if self._array is not None:
             found = as_tensor(self._array)[index]
             if found.shape:  # it is written to, or one of them is
@@ -147,10 +167,11 @@ class Table:
         if self._flags is not None and self._parts is not None:
             return optional(self._parts[0].at(index), self._flags.at(index))
         if self._parts is not None:
-            return rebuilt(self._items[0], [part.at(index) for part in self._parts])
+            return rebuilt(self._items[0], [part.at(index, is_place) for part in self._parts])
         if type(self._items[0]) is list:
-            return Picked(self._items, in_range(index, len(self._items), "list index out of range"))
-        _require_range(index, len(self._items), "list index out of range")
+            return Picked(self._items, in_range(index, len(self._items), _OUTSIDE))
+        if not is_place:
+            _require_range(index, len(self._items), _OUTSIDE)
         return self._items[0]
 
     def reordered(self, order: Tensor) -> list[Any]:
@@ -170,6 +191,16 @@ class Table:
         if self._classes is None:
             return result
         return note_mixed(result, self._classes, self._codes[index])
+
+
+def _step_of(items: Sequence[int]) -> int | None:
+    """Return by how much each is more than the one before it, if that is so."""
+    first, last, size = items[0], items[-1], len(items)
+    step = items[1] - first if size > 1 else 0
+    if max(abs(first), abs(last)) >= 1 << 63 or last != first + step * (size - 1):
+        return None
+    progression = range(first, last + step, step) if step else [first] * size
+    return step if list(items) == list(progression) else None
 
 
 def _held(x: Any) -> Any:
@@ -276,6 +307,9 @@ def put(items: list[Any], index: Any, value: Any) -> None:
     if type(value) is list and ON_CONTENTS["nest"](items, value):
         ON_CONTENTS["setitem"](items, index, value)
         return
+    if len(items) > FEW and ON_CONTENTS["side_by_side"](items):
+        ON_CONTENTS["setitem"](items, index, value)
+        return
     message = "list assignment index out of range"
     _require_range(index, len(items), message)
     index = in_range(index, len(items), message)
@@ -360,18 +394,23 @@ class Picked(OneOf):
         """What it may be."""
         return self._lists
 
+    @property
+    def nests(self) -> bool:
+        """Whether it is a list of lists that lie on a heap."""
+        return any(map(is_nested, self._lists))
+
     def row(self) -> Any:
         """Return it as one of a list of lists whose lengths are data; None if it cannot be."""
         is_there = self.owner is not None and ON_CONTENTS["nest"](self.owner, [])
         return ON_CONTENTS["one_of"](self._lists, self.place) if is_there else None
 
     def __len__(self) -> int:
-        if self.is_holding:
+        if self.is_holding or self.nests:
             refuse("a list of lists", "and the length of the one that it picks is needed")
         return len(self._lists[0])
 
     def __getitem__(self, key: Any) -> Any:
-        if self.is_holding:
+        if self.is_holding or self.nests:
             return ON_CONTENTS["getitem"](self, key)
         if isinstance(key, slice):
             return born([self[i] for i in range(*key.indices(len(self)))])
@@ -385,8 +424,19 @@ class Picked(OneOf):
         if self.is_holding:
             ON_CONTENTS["setitem"](self, key, value)
             return
+        is_table = len(self._lists) * len(self) > FEW and not isinstance(value, (list, OneOf))
+        if is_table or isinstance(key, slice):
+            row = ON_CONTENTS["in_table"](self.owner, self._lists, self.place)
+            if row is not None:
+                row[key] = value
+                return
         if isinstance(key, slice):
-            refuse("a list of lists", "and a slice is assigned to. Assign element by element")
+            values, places = list(value), range(len(self))[key]
+            if len(values) != len(places):
+                refuse("a list of lists", "and a slice of another length is assigned to")
+            for place, each in zip(places, values, strict=True):
+                self[place] = each
+            return
         if traced(key) is not None:
             key = in_range(list_index(key), len(self), "list assignment index out of range")
         else:

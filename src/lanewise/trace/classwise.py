@@ -95,7 +95,11 @@ def _carry_out(func: Any, implementation: Callable[..., Any], args: Any, kwargs:
 def _as_array(numbers: Any) -> Any:
     """Return an array of numbers in nested lists, if the data choose the class of several."""
     found = list(mixed_among(numbers))
-    return np.stack(numbers) if len(found) > 1 and not any([x.shape for x in found]) else numbers
+    return _stacked(numbers) if len(found) > 1 and not any([x.shape for x in found]) else numbers
+
+
+def _stacked(numbers: Any) -> Any:
+    return np.stack([_stacked(x) if type(x) in (tuple, list) else x for x in numbers])
 
 
 def _write(

@@ -48,10 +48,13 @@ class Contents(Refusing):
             "in, len, sum, max, min, sorted, a for loop, and NumPy's functions"
         )
 
-    def _same(self, *args: Any) -> Contents:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Contents:
+        if isinstance(self.items, Chosen):
+            Unknown("an element of a list of lists").refuse()
         return self
 
-    __copy__ = __deepcopy__ = _same
+    def __copy__(self) -> Contents:
+        return self
 
 
 optree.register_pytree_node(
@@ -112,9 +115,10 @@ optree.register_pytree_node(
 
 
 class Heap:
-    """Lists that grow by themselves: of each, `heads` has its last cell, and how many it has.
+    """Lists that grow by themselves: their elements lie in `cells`, those of one side by side.
 
-    A cell is an element, and the cell before it. Both are lists, which grow as any do.
+    Of each, `heads` has where it begins, how many it has, and for how many there is room. Both are
+    lists, which grow as any do.
     """
 
     __slots__ = ("cells", "heads")
@@ -143,11 +147,10 @@ class Nested:
             "index, slice, len, max and min with a key, sorted with a key, and a for loop"
         )
 
-    def _same(self, *args: Any) -> Nested:
-        return self
+    def __deepcopy__(self, memo: dict[int, Any]) -> Nested:
+        return ON_CONTENTS["deepcopied"](self, memo)
 
-    __copy__ = __deepcopy__ = _same
-    __repr__ = __str__ = __format__ = __bool__ = __len__ = __iter__ = refuse
+    __repr__ = __str__ = __format__ = __bool__ = __len__ = __iter__ = __copy__ = refuse
     __getitem__ = __setitem__ = __contains__ = __array__ = __add__ = __radd__ = refuse
     __lt__ = __le__ = __gt__ = __ge__ = refuse
 

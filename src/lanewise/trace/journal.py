@@ -6,15 +6,16 @@ was recorded in place: the first turns of a loop, which may be recorded again wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
 from lanewise.trace.lending import Lent, all_lent, forget
-from lanewise.trace.regions import Region, retract
-from lanewise.trace.slots import Slot, TensorSlot
+from lanewise.trace.regions import Region, Watched, is_made_here, resumed, retract
+from lanewise.trace.slots import ContainerSlot, Slot, TensorSlot
 from lanewise.trace.tensor import Tensor
-from lanewise.trace.trace import Trace
+from lanewise.trace.trace import Trace, state
 
 #: Numbers what is made while tracing.
 MADE = count()
@@ -114,3 +115,42 @@ class Journal:
         if isinstance(self.trace, Region):
             self.trace.guards = region_guards
         forget(lent)
+
+
+def home_of(containers: Sequence[Any]) -> Watched | None:
+    """Return the trace in which the last of some containers was made.
+
+    None if one of them was made elsewhere, if a region has changed one since that is open or not
+    joined yet, or if one may be another one, as the data decide.
+    """
+    lent = {} if state.trace is None else state.trace.lent
+    known = [lent[id(x)] for x in containers if id(x) in lent]
+    if any([each.twins or each.is_kept for each in known]):
+        return None
+    if not all(map(is_made_here, containers)):
+        return None
+    keys = {ContainerSlot(x).key for x in containers}
+    trace = state.trace
+    while isinstance(trace, Watched):
+        if any([not keys.isdisjoint(each.changes) for each in trace.pending]):
+            return None
+        if not isinstance(trace, Region) or any(map(trace.has_born, containers)):
+            return trace
+        if not keys.isdisjoint(trace.changes):
+            return None
+        trace = trace.parent
+    return None
+
+
+@contextmanager
+def since_made(home: Watched) -> Generator[None]:
+    """Do what is no change of what containers hold, as if they had held it so since they were made.
+
+    ``home`` is theirs, of `home_of`.
+    """
+    journal, home.journal = home.journal, None
+    try:
+        with resumed(home):
+            yield
+    finally:
+        home.journal = journal

@@ -154,6 +154,15 @@ def lend(containers: Iterable[Any], name: str) -> None:
             lent_of(twin, name).is_kept = True
 
 
+def take_back(containers: Iterable[Any]) -> None:
+    """Forget that somebody has containers, which were made just now: they may change."""
+    trace = require_trace("a list")
+    for container in containers:
+        trace.lent.pop(id(container), None)
+        if trace.kept is not None:
+            trace.kept.discard(id(container))
+
+
 def lend_like(made: Iterable[Any], others: Iterable[Any], branch: Trace | None = None) -> None:
     """Remember containers if somebody keeps what others hold that they may be; see `keeper_of`."""
     keeper = keeper_of(others, branch)

@@ -43,17 +43,6 @@ def holds_traced(value: Any) -> bool:
     return any([isinstance(leaf, (Tensor, Text, Variant)) for leaf in tree.flatten(value)[0]])
 
 
-class Stateful(BaseException):
-    """Ends the trace of a mapped function of which each example depends on the one before.
-
-    ``name`` is what to call the place that it changes; ``line`` the user's.
-    """
-
-    def __init__(self, name: str, line: Any) -> None:
-        super().__init__(name)
-        self.name, self.line = name, line
-
-
 class Watched(Trace):
     """A trace that knows what code in it has changed outside of it.
 
@@ -70,7 +59,7 @@ class Watched(Trace):
         Whether something was changed that was not made in it, or was about to be.
     """
 
-    __slots__ = ("born", "changes", "given", "is_touched", "lengths", "lines")
+    __slots__ = ("born", "changes", "given", "is_touched", "lengths", "lines", "pending")
 
     def __init__(self, function: Any) -> None:
         Trace.__init__(self, function)
@@ -78,6 +67,8 @@ class Watched(Trace):
         self.lines: dict[Any, Any] = {}
         self.lengths, self.given = set[int](), set[int]()
         self.is_touched = False
+        #: Regions in it that were left, until their changes are joined.
+        self.pending: list[Region] = []
         #: The containers that were made since, by their ids.
         self.born: dict[int, Any] = {}
 
@@ -195,6 +186,8 @@ class Region(Watched):
         for key, (tensor, old, _) in self.guards.items():
             self.guards[key] = tensor, old, tensor._guard
             tensor._guard = old
+        if isinstance(self.parent, Watched) and self.changes:
+            self.parent.pending = [x for x in self.parent.pending if x.changes] + [self]
         state.trace = self.parent
 
 
@@ -274,7 +267,9 @@ def set_guard(tensor: Tensor, guard: Any) -> None:
 def unwind(trace: Trace | None) -> None:
     """Undo all regions that were opened inside of `trace` and not left."""
     while state.trace is not trace and state.trace is not None:
-        state.trace.undo()
+        region = state.trace
+        region.undo()
+        region.forget()
 
 
 def retract(trace: Trace, first: int, token: Any) -> None:

@@ -58,6 +58,17 @@ _ENDLESS = (
 )
 
 
+class Stateful(BaseException):
+    """Ends the trace of a mapped function of which each example depends on the one before.
+
+    ``name`` is what to call the place that it changes; ``line`` the user's.
+    """
+
+    def __init__(self, name: str, line: Any) -> None:
+        super().__init__(name)
+        self.name, self.line = name, line
+
+
 class Stop(BaseException):
     """Ends the trace of a branch that raises: no example goes on from there."""
 

@@ -280,12 +280,6 @@ class Columns:
         arrays = [as_tensor(column)[places] for column in self.arrays]
         return sharing(Columns(self.element, arrays), self.arrays)
 
-    def joined_to(self, other: Columns) -> Columns:
-        """Return the list with the elements of another behind its own, which are of one form."""
-        pairs = zip(self.arrays, other.arrays, strict=True)
-        arrays: list[Any] = [np.concatenate(pair) for pair in pairs]
-        return sharing(Columns(self.element, arrays), [*self.arrays, *other.arrays])
-
     def without_last(self, one: Any) -> Columns:
         """Return the list without its last element; `one` is 1, of lists that have elements."""
         return Columns(self.element, [column[: self.length - one] for column in self.arrays])
@@ -303,6 +297,14 @@ class Columns:
     def __repr__(self) -> str:
         size = self.arrays[0].shape[0]
         return f"a list of {size}" if isinstance(size, int) else "a list"
+
+
+def chained(lists: Sequence[Columns]) -> Columns:
+    """Return the list of the elements of several, one behind the other, which are of one form."""
+    columns = zip(*[each.arrays for each in lists], strict=True)
+    arrays: list[Any] = [np.concatenate(pieces) for pieces in columns]
+    before = [array for each in lists for array in each.arrays]
+    return sharing(Columns(lists[0].element, arrays), before)
 
 
 def columns_of(items: Any, element: Element) -> Columns:

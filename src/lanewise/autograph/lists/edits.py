@@ -21,6 +21,7 @@ from lanewise.autograph.lists.columns import (
     Columns,
     Element,
     Holder,
+    chained,
     columns_of,
     element_of,
     sharing,
@@ -83,7 +84,7 @@ def joined(first: Any, second: Any) -> Any:
         return listed(first) + listed(second)
     _refuse_full(element.holder)
     one, other = [columns_of(_as_columns(each), element) for each in both]
-    return one.joined_to(other)
+    return chained([one, other])
 
 
 def copied(items: Any) -> Any:

@@ -9,7 +9,7 @@ integers, which branches and loops hand on like any others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from contextlib import nullcontext
 from itertools import zip_longest
 from typing import Any
 
@@ -25,6 +25,7 @@ from lanewise.autograph.lists.columns import (
     Columns,
     Element,
     Holder,
+    chained,
     columns_of,
     element_of,
     put_in,
@@ -45,9 +46,10 @@ from lanewise.ops.lists import (
     list_write,
 )
 from lanewise.trace import tree
-from lanewise.trace.contents import LISTS, Chosen, Contents, chosen_by, holds, is_nested
+from lanewise.trace.contents import LISTS, Chosen, Contents, chosen_by, fill, holds, is_nested
+from lanewise.trace.journal import home_of, since_made
 from lanewise.trace.lending import Unknown, lend
-from lanewise.trace.regions import Region, born, is_made_here, resumed
+from lanewise.trace.regions import Region, born, is_made_here, note_container, resumed
 from lanewise.trace.sizes import size_of
 from lanewise.trace.slots import ContainerSlot, Slot
 from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
@@ -346,19 +348,58 @@ def held(items: Any) -> Any:
     return born(items.element.holder.made([Contents(items)]))
 
 
+def side_by_side(owner: Any) -> bool:
+    """Have a list of Python's of known length hold its elements as arrays; whether it does."""
+    if type(owner) is not list or holds(owner) or not is_made_here(owner):
+        return False
+    home = home_of([owner])
+    with since_made(home) if home is not None else nullcontext():
+        element = element_of_all([owner])
+        if element is None or element.has_arrays or any(map(tree.containers, owner)):
+            return False
+        if home is None:
+            note_container(owner)
+        fill(owner, columns_of(owner, element))
+    return True
+
+
 def pieces_of(items: Any) -> list[Any]:
     """Return the traced lists of which a list consists, and lists of its other elements."""
     if type(items) not in LISTS or not holds(items):
         return [items]
     if (row := chosen_by(items)) is not items:
         return [whole(row)]
-    pieces = [x.items if type(x) is Contents else [x] for x in items]
+    pieces: list[Any] = []
+    rest: list[Any] = []
+    for each in items:
+        if type(each) is Contents:
+            pieces += [rest, each.items] if rest else [each.items]
+            rest = []
+        else:
+            rest.append(each)
+    pieces += [rest] if rest else []
     for piece in pieces:
         if type(piece) is Unknown:
             piece.refuse()
         if isinstance(piece, Chosen):  # another list than that was made of it, by Python itself
             Unknown("an element of a list of lists").refuse()
     return pieces
+
+
+def known_length(items: Any) -> int | None:
+    """Return how many elements one of Python's lists has; None if the data say that."""
+    if type(items) not in LISTS or chosen_by(items) is not items:
+        return None
+    size = 0
+    for each in items:
+        if type(each) is not Contents:
+            size += 1
+            continue
+        length = each.items.length if type(each.items) is Columns else None
+        if type(length) is not int:
+            return None
+        size += length
+    return size
 
 
 def whole(items: Any) -> Any:
@@ -368,7 +409,9 @@ def whole(items: Any) -> Any:
     if isinstance(items, Picked):
         return _picked([whole(each) for each in items.lists], items.place)
     if isinstance(items, Chosen):
-        return whole(*items.lists)
+        found = whole(*items.lists)
+        element = element_of_all([found]) if type(found) is list else None
+        return found if element is None else columns_of(found, element)
     parts = pieces_of(items)
     element = element_of_all(parts)
     if element is None:
@@ -380,7 +423,7 @@ def whole(items: Any) -> Any:
     if len(parts) == 1:
         return parts[0]
     pieces = [each.as_columns() if type(each) is Grown else each for each in parts]
-    return reduce(Columns.joined_to, [columns_of(each, element) for each in pieces])
+    return chained([columns_of(each, element) for each in pieces])
 
 
 def _picked(lists: Sequence[Any], index: Any) -> Columns:
@@ -398,7 +441,7 @@ def _picked(lists: Sequence[Any], index: Any) -> Columns:
     else:
         columns = [columns_of(each, element) for each in pieces]
         sizes = np.stack([as_tensor(each.length) for each in columns])
-        flat = reduce(Columns.joined_to, columns)
+        flat = chained(columns)
     stops: Any = np.cumsum(sizes)
     stop: Any = as_tensor(stops)[index]
     size: Any = as_tensor(sizes)[index]

@@ -138,7 +138,7 @@ def _nested_alike(ends: Sequence[Any], traces: Sequence[Trace], are_contents: bo
     ]
     for lists in zip(*rows, strict=True):
         for own, each in zip(
-            lists, alike(lists, traces, True, are_held=True) or lists, strict=True
+            lists, alike(lists, traces, False, are_held=True) or lists, strict=True
         ):
             if own is not each:
                 fill(own, each)

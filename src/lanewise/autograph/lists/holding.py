@@ -27,7 +27,7 @@ from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.known_calls import is_library
 from lanewise.autograph.lists import algebra, edits, hooks, keyed, nested
 from lanewise.autograph.lists.columns import Columns, Holder
-from lanewise.autograph.lists.grown import held, whole
+from lanewise.autograph.lists.grown import held, side_by_side, whole
 from lanewise.autograph.lists.loops import (
     _bisect_left,
     _bisect_right,
@@ -42,12 +42,21 @@ from lanewise.autograph.lists.loops import (
     repeated,
     smallest,
     summed,
+    times,
 )
-from lanewise.autograph.lists.rows import Row, common_form, nest, one_of
+from lanewise.autograph.lists.rows import (
+    Row,
+    common_form,
+    deepcopied,
+    in_table,
+    nest,
+    one_of,
+    one_of_several,
+)
 from lanewise.autograph.sequences import Listed
-from lanewise.autograph.subscripts import getitem
-from lanewise.autograph.tables import as_lists
-from lanewise.autograph.values import require
+from lanewise.autograph.subscripts import getitem, setitem
+from lanewise.autograph.tables import Picked, as_lists
+from lanewise.autograph.values import equal
 from lanewise.autograph.variants import has_variant, with_each
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.location import here
@@ -66,7 +75,8 @@ from lanewise.trace.contents import (
     is_nested,
 )
 from lanewise.trace.regions import is_made_here, note_container
-from lanewise.trace.tensor import as_tensor, weak
+from lanewise.trace.scratch import is_traced
+from lanewise.trace.tensor import as_tensor
 from lanewise.trace.trace import state
 from lanewise.trace.variants import Variant
 
@@ -250,6 +260,10 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
         return fn(f)(*args, **{name: keyed.given(f, x) for name, x in kwargs.items()})
     if type(owner) in LISTS and f.__name__ in _KEEPING:
         return made(*args, **kwargs)
+    if any(map(is_nested, given)) and f is copy.copy:
+        return nested.getitem(args[0], slice(None))
+    if f is copy.deepcopy and args and type(row := chosen_by(args[0])) is Row:
+        return row.copy()
     if any(map(is_nested, given)) and not (f in _PASSING or _is_followed(made)):
         return _of_nested(f, made, args, kwargs)
     if Contents in map(type, given):
@@ -297,11 +311,19 @@ def _of_nested(f: Any, made: Any, args: Any, kwargs: Any) -> Any:
     if f in written and (f not in _EXTREMES or kwargs):
         default = (kwargs.pop("default"),) if "default" in kwargs else ()
         return convert(written[f], HOOKS[0])(*args, *default, **kwargs)
-    next(x for x in (*args, *kwargs.values()) if is_nested(x))[0].refuse()
+    args = [_known(x) if is_nested(x) else x for x in args]
+    return fn(f)(*args, **{name: _known(x) if is_nested(x) else x for name, x in kwargs.items()})
+
+
+def _known(owner: Any) -> list[Any]:
+    """Return a list of lists as it is now; raise where the data say how many elements there are."""
+    found = nested.known(owner)
+    return owner[0].refuse() if found is None else found
 
 
 def _are_numbers(owner: Any) -> bool:
-    return optree.treespec_is_leaf(whole(owner).element.structure)
+    items = whole(owner)
+    return type(items) in LISTS or optree.treespec_is_leaf(items.element.structure)
 
 
 def _keeps(f: Any, owner: Any) -> bool:
@@ -362,6 +384,14 @@ def entry(items: Any, key: Any) -> Any:
 
 def _set_part(owner: Any, key: slice, values: Any) -> None:
     """Put elements in the place of those of a slice of a list."""
+    items = whole(owner)
+    size = len(items) if type(items) in LISTS else items.length
+    if type(size) is int and not is_traced((key.start, key.stop, key.step)):
+        places, values = range(size)[key], fn(list)(values)
+        if not concerns(values) and len(values) == len(places):
+            for place, value in zip(places, values, strict=True):
+                setitem(owner, place, value)
+            return
     if key.step is not None or isinstance(owner, Chosen) or type(owner) is not list:
         raise UnsupportedError(
             f"a slice with a step, or of one of several lists, is assigned or deleted{at(here())}, "
@@ -377,10 +407,10 @@ def _setitem(owner: Any, key: Any, value: Any) -> None:
     if is_keyed(owner):
         keyed.setitem(owner, key, value)
         return
+    owner = chosen_by(owner)
     if isinstance(key, slice):
         _set_part(owner, key, value)
         return
-    owner = chosen_by(owner)
     if type(owner) is Row:
         nested.method_of_one(owner, "__setitem__", (key, value), {})
         return
@@ -398,25 +428,6 @@ def _nest(owner: Any, value: Any) -> bool:
         entries = keyed.become(owner)
         return entries is not None and nest(entries.values, value)
     return type(owner) is list and nest(owner, value)
-
-
-def _times(items: Any, count: Any) -> Any:
-    """Return the number of times that a list or tuple is repeated, which is data."""
-    if count.dtype.kind not in "iu":
-        kind = "int" if count._weak is int else f"numpy.{count.dtype.name}"
-        raise TypeError(f"can't multiply sequence by non-int of type {kind!r}")
-    if type(items) is not list:
-        raise UnsupportedError(
-            f"a {type(items).__name__} is repeated as often as the data say{at(here())}. Repeat a "
-            "list"
-        )
-    number = weak(count, int)
-    require(np.less_equal(number, _MOST_REPEATS), MemoryError("a list is repeated too often"))
-    return number
-
-
-#: More no memory holds, of one element.
-_MOST_REPEATS = 1 << 40
 
 
 def _delitem(owner: Any, key: Any) -> None:
@@ -450,9 +461,9 @@ def _truth(owner: Any) -> Any:
 def _returned(result: Any, function: Any) -> Any:
     """Return what a function returns; raise for a list in it whose length is data."""
     leaves, structure = tree.flatten(result := as_lists(result), concerns)
-    for leaf in leaves:
-        if is_nested(leaf):
-            leaf[0].refuse()
+    if any(map(is_nested, leaves)):
+        leaves = [_known(leaf) if is_nested(leaf) else leaf for leaf in leaves]
+        result = tree.unflatten(structure, leaves)
     if any(map(is_keyed, leaves)):
         raise UnsupportedError(
             f"{function_name(function)} returns a dict or set whose keys are data: no array holds "
@@ -461,7 +472,7 @@ def _returned(result: Any, function: Any) -> Any:
     if not any(map(holds, leaves)):
         return result
     lists = {id(leaf): whole(leaf) for leaf in leaves if holds(leaf)}
-    if not all([type(items.length) is int for items in lists.values()]):
+    if not all([type(x) is list or type(x.length) is int for x in lists.values()]):
         owners = [leaf for leaf in leaves if type(leaf) in LISTS]
         place = next((x.place for each in owners for x in each if type(x) is Contents), None)
         raise UnsupportedError(
@@ -482,9 +493,10 @@ def _equal(first: Any, second: Any) -> Any:
     """``first == second``, of lists of which one at least is such."""
     if is_keyed(first) or is_keyed(second):
         return algebra.equal(first, second)
-    for one in (first, second):
-        if is_nested(one):
-            one[0].refuse()
+    if is_nested(first) or is_nested(second):
+        if not all([type(x) is list for x in (first, second)]):
+            return False
+        return equal(*[_known(x) if is_nested(x) else x for x in (first, second)])
     for one, other in ((first, second), (second, first)):
         if type(one) in LISTS and not one:
             return hooks.total_of(len, whole(other)) == 0
@@ -501,6 +513,8 @@ def _are_equal(first: Any, second: Any) -> Any:
 
 def _spread(owner: Any) -> Any:
     """Return the list of what ``*owner`` stands for, of a dict or set whose keys are data."""
+    if is_nested(owner):
+        return _known(owner)
     if isinstance(owner, set):
         return keyed.sequence(owner)
     return fn(list)(entries_of(owner).keys)
@@ -512,6 +526,8 @@ def _getitem(owner: Any, key: Any) -> Any:
     owner = chosen_by(owner)
     if type(owner) is Row:
         return nested.entry_of(owner, key)
+    if type(owner) is Picked and owner.nests:
+        return one_of_several(owner.lists, owner.place, key)
     return keyed.getitem(owner, key) if is_keyed(owner) else entry(whole(owner), key)
 
 
@@ -540,7 +556,10 @@ ON_CONTENTS.update(
     enter=nested.enter,
     enter_all=nested.enter_all,
     nest=_nest,
+    side_by_side=side_by_side,
     one_of=one_of,
+    in_table=in_table,
+    deepcopied=deepcopied,
     elements=nested.elements,
     getitem=_getitem,
     setitem=_setitem,
@@ -560,8 +579,8 @@ ON_CONTENTS.update(
     set_part=_set_part,
     unpacked=lambda owner, count: hooks.unpacked(whole(owner), count),
     looked_at=lambda owner, name, *args: fn(getattr(owner, name))(*args),
-    repeated=lambda items, count: repeated(items, _times(items, count)),
-    repeat=lambda items, count: repeat(items, _times(items, count)),
+    repeated=lambda items, count: repeated(items, times(items, count)),
+    repeat=lambda items, count: repeat(items, times(items, count)),
     is_given_data=algebra.is_given_data,
     of_two=algebra.method,
     binary=algebra.binary,

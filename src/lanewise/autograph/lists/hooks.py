@@ -37,6 +37,7 @@ from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.contents import LISTS, Contents, holds, is_nested
+from lanewise.trace.lending import take_back
 from lanewise.trace.mixed import CODE, Class, note_mixed, union
 from lanewise.trace.regions import born, in_region
 from lanewise.trace.sizes import number_of
@@ -253,10 +254,17 @@ def matched(value: Any, is_by_class: bool) -> Any:
     return value
 
 
-def plain(items: Any) -> Any:
-    """A list where nobody knows what is done with it: one of Python's from there on."""
+def plain(items: Any, are_new: bool = False) -> Any:
+    """A list where nobody knows what is done with it: one of Python's from there on.
+
+    `are_new` says that nobody else has its elements, which are lists.
+    """
     if type(items) in TRACED and type(items.length) is not int:
         return held(items)
+    if type(items) in TRACED and are_new:
+        found = disowned(listed(items))
+        take_back(found)
+        return found
     return disowned(listed(items)) if type(items) in (*LISTS, *TRACED) else items
 
 
@@ -390,7 +398,7 @@ def seen(function: Any, items: Any, has_dtype: bool) -> Any:
     """What a function that keeps nothing of it is given for a traced list."""
     if _is_numpy(function) or function in _TAKING_ARRAYS:
         return _array(function, items, has_dtype)
-    if function not in _LOOKING:
+    if function not in _LOOKING and type(items.length) is not int:
         _refuse(function)
     return listed(items)
 

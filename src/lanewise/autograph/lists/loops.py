@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from lanewise.autograph.calls import HOOKS, ROWS
 from lanewise.autograph.convert import convert
-from lanewise.autograph.values import less
+from lanewise.autograph.values import less, require
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.location import here
+from lanewise.trace.tensor import weak
+
+#: More elements than any memory holds.
+_MOST_REPEATS = 1 << 40
 
 
 def written(loop: Callable[..., Any]) -> Callable[..., Any]:
@@ -194,3 +202,21 @@ written(_clamped)
 repeated, repeat = written(_repeated), written(_repeat)
 opened, closed, part_put = written(_open), written(_close), written(_put_part)
 bisect_left, bisect_right = written(_bisect_left), written(_bisect_right)
+
+
+# --- how often ------------------------------------------------------------------------------------
+
+
+def times(items: Any, count: Any) -> Any:
+    """Return the number of times that a list or tuple is repeated, which is data."""
+    if count.dtype.kind not in "iu":
+        kind = "int" if count._weak is int else f"numpy.{count.dtype.name}"
+        raise TypeError(f"can't multiply sequence by non-int of type {kind!r}")
+    if type(items) is not list:
+        raise UnsupportedError(
+            f"a {type(items).__name__} is repeated as often as the data say{at(here())}. Repeat a "
+            "list"
+        )
+    number = weak(count, int)
+    require(np.less_equal(number, _MOST_REPEATS), MemoryError("a list is repeated too often"))
+    return number

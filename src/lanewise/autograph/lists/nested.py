@@ -1,7 +1,7 @@
 """What is done with lists of lists of lengths that are data: ``groups[-1].append(x)``.
 
-What they hold (`lanewise.autograph.lists.rows`) are lists of numbers and of cells, which grow as
-any do. So it is done by loops over these, which are written in Python and converted.
+What they hold (`lanewise.autograph.lists.rows`) are lists of numbers and of elements, which grow
+as any do. So it is done by loops over these, which are written in Python and converted.
 """
 
 from __future__ import annotations
@@ -13,88 +13,69 @@ import numpy as np
 
 from lanewise.autograph import subscripts
 from lanewise.autograph.calls import fn
+from lanewise.autograph.lists.grown import held, known_length, whole
+from lanewise.autograph.lists.hooks import counted, listed
 from lanewise.autograph.lists.loops import written
 from lanewise.autograph.lists.rows import Row, element_at, nesting, numbers_of, refuse
 from lanewise.autograph.sequences import Items
+from lanewise.autograph.tables import Table
 from lanewise.autograph.values import require, traced
-from lanewise.trace.contents import Heap, Nested
-from lanewise.trace.regions import note_container
+from lanewise.trace.contents import Heap, Nested, holds
+from lanewise.trace.regions import born, note_container
+from lanewise.trace.trace import require_trace
 
 # --- as loops -------------------------------------------------------------------------------------
 
 
 def _enter(heads: Any, cells: Any, row: Any) -> Any:
     """Put a list on a heap; return its place."""
-    last, size = _chain(cells, row)
-    heads.append((last, size))
+    heads.append(_laid(cells, row))
     return len(heads) - 1
 
 
-def _chain(cells: Any, row: Any) -> Any:
-    """Return the last cell and the length of a new chain of some elements."""
-    last = -1
-    size = 0
+def _laid(cells: Any, row: Any) -> Any:
+    """Put some elements behind all others; return where they begin, how many, and for how many.
+
+    There is no room for more.
+    """
+    start = len(cells)
     for item in row:
-        cells.append((item, last))
-        last = len(cells) - 1
-        size += 1
-    return last, size
+        cells.append(item)
+    size = len(cells) - start
+    return start, size, size
 
 
 def _replace(heads: Any, cells: Any, place: Any, row: Any) -> None:
-    heads[place] = _chain(cells, row)
+    heads[place] = _laid(cells, row)
 
 
 def _elements(heads: Any, cells: Any, place: Any) -> Any:
-    last, size = heads[place]
-    behind = []
-    for _ in range(size):
-        item, last = cells[last]
-        behind.append(item)
+    start, size, _ = heads[place]
     found = []  # no array, so that it has a derivative
     for i in range(size):
-        found.append(behind[size - 1 - i])
+        found.append(cells[start + i])
     return found
 
 
-def _size(heads: Any, place: Any) -> Any:
-    return heads[place][1]
-
-
 def _append(heads: Any, cells: Any, place: Any, value: Any) -> None:
-    last, size = heads[place]
-    cells.append((value, last))
-    heads[place] = (len(cells) - 1, size + 1)
+    start, size, room = heads[place]
+    if size == room:  # it moves, with as much room again
+        room = 2 * size + 2
+        begin = len(cells)
+        for i in range(room):
+            cells.append(cells[start + i] if i < size else value)
+        start = begin
+    else:
+        cells[start + size] = value
+    heads[place] = (start, size + 1, room)
 
 
 def _pop(heads: Any, cells: Any, place: Any) -> Any:
-    last, size = heads[place]
+    start, size, room = heads[place]
     if size == 0:
         raise IndexError("pop from empty list")
-    value, before = cells[last]
-    heads[place] = (before, size - 1)
-    return value
-
-
-def _cell(heads: Any, cells: Any, place: Any, key: Any) -> Any:
-    """Return the cell of an element."""
-    last, size = heads[place]
-    if key < 0:
-        key += size
-    if key < 0 or key >= size:
-        raise IndexError("list index out of range")
-    for _ in range(size - 1 - key):
-        last = cells[last][1]
-    return last
-
-
-def _item(heads: Any, cells: Any, place: Any, key: Any) -> Any:
-    return cells[_cell(heads, cells, place, key)][0]
-
-
-def _put(heads: Any, cells: Any, place: Any, key: Any, value: Any) -> None:
-    cell = _cell(heads, cells, place, key)
-    cells[cell] = (value, cells[cell][1])
+    heads[place] = (start, size - 1, room)
+    return cells[start + size - 1]
 
 
 def _enter_all(nested: Any, rows: Any) -> None:
@@ -115,14 +96,41 @@ def _in_order(items: Any, order: Any) -> Any:
     return [items[i] for i in order]
 
 
-for _loop in (
-    _enter, _chain, _replace, _elements, _size, _append, _pop, _cell, _item, _put, _enter_all,
-    _extend, _order, _in_order,
-):  # fmt: skip
+_LOOPS = (
+    _enter, _laid, _replace, _elements, _append, _pop, _enter_all, _extend, _order, _in_order,
+)  # fmt: skip
+for _loop in _LOOPS:
     written(_loop)
 
 
 # --- one of the lists -----------------------------------------------------------------------------
+
+
+def _head(heads: list[Any], place: Any) -> Any:
+    """Return where a list begins, how many elements it has, and for how many there is room."""
+    if traced(place) is None or holds(heads):
+        return whole(heads).at(place) if holds(heads) else heads[place]
+    return Table(heads).at(place, is_place=True)
+
+
+def _cell(heads: list[Any], place: Any, key: Any, message: str) -> Any:
+    """Return where an element lies."""
+    start, size, _ = _head(heads, place)
+    return start + counted(key, size, message)
+
+
+def _item(heads: list[Any], cells: list[Any], place: Any, key: Any) -> Any:
+    cell = _cell(heads, place, key, "list index out of range")
+    return whole(cells).at(cell) if holds(cells) else subscripts.getitem(cells, cell)
+
+
+def _put(heads: list[Any], cells: list[Any], place: Any, key: Any, value: Any) -> None:
+    cell = _cell(heads, place, key, "list assignment index out of range")
+    subscripts.setitem(cells, cell, value)
+
+
+def _size(heads: list[Any], place: Any) -> Any:
+    return _head(heads, place)[1]
 
 
 #: By name, what is done where the element lies, and with how many arguments.
@@ -138,7 +146,15 @@ _LOOKING = frozenset(("copy", "count", "index", "__contains__", "__getitem__", "
 
 def enter(heap: Heap, row: Any) -> Any:
     """Put a list on a heap; return its place."""
-    return fn(_enter)(heap.heads, heap.cells, row)
+    heads, cells = heap.heads, heap.cells
+    size, start = known_length(row), known_length(cells)
+    if size is None or start is None or holds(heads):
+        return fn(_enter)(heads, cells, row)
+    for items in (heads, cells):
+        note_container(items)
+    heads.append((start, size, size))
+    cells.extend(row)
+    return len(heads) - 1
 
 
 def enter_all(nested: Nested, rows: Any) -> None:
@@ -153,12 +169,18 @@ def replace(row: Row, items: Any) -> None:
 
 def elements(row: Row) -> list[Any]:
     """Return a list of the elements of one, as they are now."""
-    return fn(_elements)(row.heap.heads, row.heap.cells, row.place)
+    heads, cells = row.heap.heads, row.heap.cells
+    start, size, _ = _head(heads, row.place)
+    if type(size) is not int:
+        return fn(_elements)(heads, cells, row.place)
+    if holds(cells):
+        return held(whole(cells).part(slice(start, start + size)))
+    return born([subscripts.getitem(cells, start + i) for i in range(size)])
 
 
 def length_of(row: Row) -> Any:
     """``len(row)``."""
-    return fn(_size)(row.heap.heads, row.place)
+    return _size(row.heap.heads, row.place)
 
 
 def entry_of(row: Row, key: Any) -> Any:
@@ -171,10 +193,12 @@ def entry_of(row: Row, key: Any) -> Any:
 def method_of_one(row: Row, name: str, args: Any, kwargs: Any) -> Any:
     """Carry out a method of one of the lists."""
     parts = row.heap.heads, row.heap.cells, row.place
-    if name not in _LOOKING:  # whoever has the list under another name learns of it by this
+    if name not in _LOOKING and id(row.heap.heads) in require_trace("a list").lent:
+        # Whoever has the list under another name learns of it by this.
         note_container(row.heap.heads)
     if name in _OF_ONE and len(args) == _OF_ONE[name][1]:
-        return fn(_OF_ONE[name][0])(*parts, *args)
+        done = _OF_ONE[name][0]
+        return (fn(done) if done in _LOOPS else done)(*parts, *args)
     items = elements(row)
     found = fn(getattr(items, name))(*args, **kwargs)
     if name not in _LOOKING:
@@ -216,6 +240,19 @@ def _sharing(nested: Nested, items: list[Any]) -> list[Any]:
 def size_of(owner: Any) -> Any:
     """``len(owner)``."""
     return fn(len)(owner[0].items)
+
+
+def known(owner: Any) -> list[Any] | None:
+    """Return its lists, with their elements as they are now; None if the data say how many."""
+    nested = owner[0]
+    if nested.form is not True or known_length(nested.items) is None:
+        return None
+    numbers = listed(whole(nested.items))
+    heads = [_head(nested.heaps[0].heads, place) for place in numbers]
+    if any([type(size) is not int for _, size, _ in heads]):
+        return None
+    rows = [elements(Row(nested.heaps[0], place)) for place in numbers]
+    return born([listed(whole(row)) for row in rows])
 
 
 def sequence(owner: Any) -> Any:

@@ -1,14 +1,15 @@
 """Lists of lists of lengths that are data, as what they hold: places in heaps of lists.
 
-Where branches leave a list whose elements are lists of other lengths, it holds `Nested`
-(`lanewise.trace.contents`): the lists lie on a heap, as chains of cells, so that each grows by
-itself and none is moved. What is read of it are `Row`, which stand for one of them, whoever has
-them. What is done with both is in `lanewise.autograph.lists.nested`.
+Where branches leave a list whose elements are lists of other lengths, or one of them is written
+that the data choose, it holds `Nested` (`lanewise.trace.contents`): the lists lie on a heap, the
+elements of each side by side. What is read of it are `Row`, which stand for one of them, whoever
+has them. What is done with both is in `lanewise.autograph.lists.nested`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from itertools import count
 from typing import Any, NoReturn
 
@@ -16,7 +17,9 @@ import numpy as np
 import optree
 
 from lanewise.autograph.describe import STANDING
-from lanewise.autograph.lists.grown import growing
+from lanewise.autograph.lists.grown import growing, known_length, whole
+from lanewise.autograph.lists.hooks import counted, listed
+from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.tables import OneOf
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
@@ -31,8 +34,15 @@ from lanewise.trace.contents import (
     holds,
     is_nested,
 )
+from lanewise.trace.journal import home_of, since_made
 from lanewise.trace.lending import Unknown
-from lanewise.trace.regions import born, is_made_here, note_container, twins
+from lanewise.trace.regions import (
+    Watched,
+    born,
+    is_made_here,
+    note_container,
+    twins,
+)
 from lanewise.trace.tensor import as_tensor, weak
 from lanewise.trace.trace import state
 
@@ -108,8 +118,8 @@ def common_form(lists: Sequence[Any]) -> Any:
     return found[0] if found and found[0] and all([x == found[0] for x in found]) else None
 
 
-def nested_of(items: Any, form: Any, left: Any = None) -> Nested:
-    """Return what a list holds in such a form.
+def nested_of(items: Any, form: Any, left: Any = None, heaps: Sequence[Heap] = ()) -> Nested:
+    """Return what a list holds in such a form, its lists on some heaps, or on new ones.
 
     Whoever has a list that is in it has one of those from then on; unless a branch or a turn `left`
     it, with such elements: then it is another list that may be one of those.
@@ -119,7 +129,9 @@ def nested_of(items: Any, form: Any, left: Any = None) -> Nested:
     if is_nested(items):
         return items[0]
     state.has_contents = True
-    made = Nested(form, growing([]), [Heap(growing([]), growing([])) for _ in _lists_of(form)])
+    if not heaps:
+        heaps = _heaps_of(items, form) or [Heap(growing([]), growing([])) for _ in _lists_of(form)]
+    made = Nested(form, growing([]), heaps)
     if type(items) is not list:
         ON_CONTENTS["enter_all"](made, born([Contents(items)]))
         return made
@@ -130,20 +142,88 @@ def nested_of(items: Any, form: Any, left: Any = None) -> Nested:
     entered: dict[int, Any] = {}
     for item, own in zip(items, items if left is None else left, strict=True):
         made.items.append(numbers_of(made, item, None if left is None else entered, own))
-    for heap in () if left is None else made.heaps:
-        growing(heap.heads, rows)
+    for heap in made.heaps:
+        if holds(heap.cells):  # rows that are arrays
+            fill(heap.cells, whole(heap.cells))
+        if left is not None:
+            growing(heap.heads, rows)
     return made
 
 
-def nest(items: list[Any], value: Any) -> bool:
-    """Have a list that is given an element with lists hold such; whether it does."""
+def _heaps_of(items: Any, form: Any) -> list[Heap]:
+    """Return the heap on which some of the lists of a list are already."""
+    rows = [chosen_by(each) for each in items] if form is True and type(items) is list else []
+    heaps = {id(row.heap): row.heap for row in rows if type(row) is Row}
+    return list(heaps.values()) if len(heaps) == 1 else []
+
+
+def nest(items: list[Any], value: Any, always: bool = True) -> bool:
+    """Have a list that is given an element with lists hold such; whether it does.
+
+    So do those beside it in another list, on the same heaps: the data may choose one of them.
+    If not `always`, it does where that is no change, so that nobody has to learn of it.
+    """
     form = common_form([items, [value]])
     if form is None or not is_made_here(items):
         return False
-    made = nested_of(items.copy(), form)
-    note_container(items)
-    fill(items, made)
+    group = [each for each in _beside(items) if common_form([each]) == form]
+    home = home_of(_parts_of(group)) if len(group) > 1 else None
+    if home is None:
+        group, home = [items], home_of(_parts_of([items]))
+    if home is None and not always:
+        return False
+    heaps: Sequence[Heap] = ()
+    with since_made(home) if home is not None else nullcontext():
+        for each in group:
+            made = nested_of(each.copy(), form, None, heaps)
+            heaps = made.heaps
+            if home is None:
+                note_container(each)
+            fill(each, made)
     return True
+
+
+def _parts_of(lists: Sequence[list[Any]]) -> list[Any]:
+    """Return lists of lists, these, and what those hold that are on heaps already."""
+    parts = [x for each in lists for x in tree.containers(each)]
+    rows = [row for row in map(chosen_by, parts) if type(row) is Row]
+    return [*parts, *[x for row in rows for x in (row.heap.heads, row.heap.cells)]]
+
+
+def _beside(items: list[Any]) -> list[list[Any]]:
+    """Return the lists in the list of which one is an element, if there is such: itself, too."""
+    trace = state.trace
+    while isinstance(trace, Watched):
+        for each in trace.made():
+            if type(each) is list and any([x is items for x in each]):
+                found = {id(x): x for x in each if type(x) is list and not is_nested(x)}
+                return [x for x in found.values() if not holds(x)]
+        trace = trace.parent
+    return [items]
+
+
+def one_of_several(lists: Sequence[list[Any]], index: Any, key: Any) -> Row:
+    """Return an element of the one of several lists of lists that an index picks."""
+    for each in lists:
+        if not is_nested(each):
+            nest(each, [])
+    found = [each[0] for each in lists if is_nested(each)]
+    size = known_length(found[0].items)
+    if (
+        len(found) < len(lists)
+        or any([each.form is not True or each.heaps != found[0].heaps for each in found])
+        or any([size is None or known_length(each.items) != size for each in found])
+        or isinstance(key, slice)
+    ):
+        refuse("one of several lists of lists")
+    place = counted(key, size, "list index out of range")
+    numbers = born([number for each in found for number in listed(whole(each.items))])
+    return Row(found[0].heaps[0], getitem(numbers, index * size + place))
+
+
+def in_table(owner: Any, lists: Sequence[list[Any]], index: Any) -> Row | None:
+    """Return the one of a list's lists that an index picks, on a heap; None if they stay apart."""
+    return one_of(lists, index) if type(owner) is list and nest(owner, [], False) else None
 
 
 def one_of(lists: Sequence[Any], index: Any) -> Row | None:
@@ -168,6 +248,15 @@ def unknown_of(ends: Sequence[Any], are_contents: bool) -> Unknown | None:
     if not are_contents or any(are_rows) is all(are_rows):
         return None
     return Unknown("an element of a list of lists")
+
+
+def deepcopied(nested: Nested, memo: dict[int, Any]) -> Nested:
+    """Return what a list holds whose lists are copied, too."""
+    for heap in nested.heaps:
+        if id(heap) not in memo:
+            memo[id(heap)] = Heap(growing([*heap.heads]), growing([*heap.cells]))
+    heaps = [memo[id(heap)] for heap in nested.heaps]
+    return Nested(nested.form, growing([*nested.items]), heaps)
 
 
 def nesting(nested: Nested) -> list[Any]:

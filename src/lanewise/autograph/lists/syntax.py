@@ -39,6 +39,13 @@ def name_of(node: Any) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
+def makes_list(node: ast.expr) -> bool:
+    """Whether an expression makes a list whenever it is evaluated: nobody else has that."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
+        return makes_list(node.left) or makes_list(node.right)
+    return isinstance(node, (ast.List, ast.ListComp))
+
+
 def are_plain(nodes: Iterable[ast.AST]) -> bool:
     """Whether there is no ``*x`` among some expressions."""
     return not any([isinstance(node, ast.Starred) for node in nodes])

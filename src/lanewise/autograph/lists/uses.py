@@ -50,6 +50,7 @@ from lanewise.autograph.lists.syntax import (
     is_ranked,
     looked_at_within,
     make_rows,
+    makes_list,
     name_of,
     root_name,
     searched,
@@ -113,8 +114,7 @@ def _of_lists(body: Iterable[ast.stmt], own: set[str]) -> set[str]:
     found: set[str] = set()
 
     def put(name: str, *elements: ast.expr) -> None:
-        kinds = ast.List, ast.ListComp
-        if any([isinstance(x, kinds) or name_of(x) in own for x in elements]):
+        if any([makes_list(x) or name_of(x) in own for x in elements]):
             found.add(name)
 
     for node in [node for statement in body for node in ast.walk(statement)]:
@@ -392,7 +392,7 @@ class _Rewrite(ast.NodeTransformer):
         if GROWN in node.__dict__ or not can_move(node):
             return node
         node.__dict__[GROWN] = False
-        return place(hook("plain", node), node)
+        return place(hook("plain", node, ast.Constant(makes_list(node.elt))), node)
 
     def _popped(self, change: Change) -> ast.expr:
         """Return what takes an end of a list, and assigns what is left of it."""
