@@ -10,7 +10,14 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import ConcretizationError, ControlFlowError, UnsupportedError
-from support import random_lists, random_names, random_records, random_rows, random_ways
+from support import (
+    random_lists,
+    random_names,
+    random_records,
+    random_rows,
+    random_tables,
+    random_ways,
+)
 from support.backends import backend, outcome
 from support.comparing import define
 from support.everywhere import assert_like_the_loop
@@ -26,6 +33,7 @@ FORMS = {
     "records": (random_records.draw, 40),
     "names": (random_names.draw, 60),
     "ways": (random_ways.draw, 40),
+    "tables": (random_tables.draw, 8),
 }
 CASES = [(form, seed) for form, (_, count) in FORMS.items() for seed in range(count)]
 

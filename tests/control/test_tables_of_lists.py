@@ -820,3 +820,49 @@ def test_none_in_a_table_is_refused_by_name():
 
     with backend("interpret"), pytest.raises((ControlFlowError, UnsupportedError)):
         lw.function(func)(A[0])
+
+
+# --- what loops and branches had changed before ---------------------------------------------------
+
+
+def written_at_a_number_before(x):
+    seen, count = [[0.0] * 5 for _ in range(4)], 0.0
+    for k in range(12):
+        if x[k] > 0:
+            seen[1][2] = x[k]  # in a branch that is open when the rows become a table
+            for j in range(5):
+                seen[at(x[k], 4)][j] += 1.0 + seen[1][2]
+            count += seen[1][2] + sum(seen[at(x[11 - k], 4)])
+    return count, seen
+
+
+def written_in_first_turns(x):
+    d, dp = [[0.0] * 6 for _ in range(6)], [0.0] * 12
+    for i in range(1, 6):
+        d[1][0] += x[i]
+        dp[3] += 1.0
+        for j in range(1, 6):
+            d[i][j] = max(d[i - 1][j], d[i][j - 1]) + x[j]
+            dp[at(x[j], 12)] += d[1][0]
+        d[1][5] -= 1.0
+    return d, dp
+
+
+def written_while_it_goes_on(x):
+    d, dp, k = [[0.0] * 6 for _ in range(3)], [0.0] * 12, 0
+    while k < 12 and x[k] < 1.5:
+        d[0][0] = float(k)
+        dp[0] += d[0][0]
+        if x[k] > 0:
+            dp[at(x[k], 12)] += 1.0
+            d[at(x[k], 3)][k % 6] += dp[0]
+        d[2][1] = d[0][0] * 2
+        k += 1
+    return d, dp, k
+
+
+@pytest.mark.parametrize(
+    "func", [written_at_a_number_before, written_in_first_turns, written_while_it_goes_on]
+)
+def test_what_was_changed_before(func):
+    assert_like_the_loop(func, A)

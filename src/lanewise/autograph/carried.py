@@ -371,7 +371,8 @@ class Variable:
             self._begin_as(held(self.entry))
             self._begin_with(self.is_maybe, True)
             return True
-        if now is self.entry or (self._can_unroll and type(now) is not Grown):
+        are_arrays = not self.packing and type(now) is type(self.entry) is Columns
+        if now is self.entry or (self._can_unroll and type(now) is not Grown and not are_arrays):
             return False
         found = alike([self.entry, now], [self.home, region], self.is_list, self.is_held)
         if found is None or is_like(self.entry, found[0]):

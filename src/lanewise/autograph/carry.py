@@ -116,6 +116,7 @@ class Carry:
         held = tuple([variable.begin(region, inputs) for variable in self.variables])
         for slot, variable in self.slots.values():
             region.log(slot)
+            region.begun.add(slot.key)
             slot.set(variable.begin(region, inputs))
         for root, stale in self.stale.values():
             set_guard(root, stale)

@@ -6,10 +6,10 @@ was recorded in place: the first turns of a loop, which may be recorded again wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from lanewise.trace.lending import Lent, all_lent, forget
 from lanewise.trace.regions import Region, Watched, is_made_here, resumed, retract
@@ -54,6 +54,13 @@ class Journal:
             self._outer.log(slot)
         if slot.key not in self.changes and id(slot.owner) not in self.born:
             self.changes[slot.key] = slot, slot.get()
+
+    def around(self) -> Iterator[Journal]:
+        """Go through the journals of its trace, from this one to the outermost."""
+        journal: Journal | None = self
+        while journal is not None:
+            yield journal
+            journal = journal._outer
 
     def log_guard(self, tensor: Tensor) -> None:
         """Remember what guards a tensor before that changes."""
@@ -117,11 +124,22 @@ class Journal:
         forget(lent)
 
 
-def home_of(containers: Sequence[Any]) -> Watched | None:
-    """Return the trace in which the last of some containers was made.
+class Change(NamedTuple):
+    """What a container was changed to in an open region, or since a journal began in a trace."""
 
-    None if one of them was made elsewhere, if a region has changed one since that is open or not
-    joined yet, or if one may be another one, as the data decide.
+    trace: Watched
+    journal: Journal | None
+    container: Any
+    before: Any
+    after: Any
+
+
+def made_in(containers: Sequence[Any]) -> tuple[Watched, list[Change]] | None:
+    """Return the trace in which the last of some containers was made, and what has changed since.
+
+    What journals know, and what open regions did; the earliest first. None if a container was made
+    elsewhere, or may be another one, as the data decide; or if somebody else knows what it held at
+    some time: a branch that is not joined yet, or a loop that hands it on.
     """
     lent = {} if state.trace is None else state.trace.lent
     known = [lent[id(x)] for x in containers if id(x) in lent]
@@ -129,28 +147,56 @@ def home_of(containers: Sequence[Any]) -> Watched | None:
         return None
     if not all(map(is_made_here, containers)):
         return None
-    keys = {ContainerSlot(x).key for x in containers}
-    trace = state.trace
+    slots = {slot.key: slot for slot in map(ContainerSlot, containers)}
+    now = {key: slot.get() for key, slot in slots.items()}
+    trace, changes = state.trace, list[Change]()
+
+    def go_back(journal: Journal | None, logged: dict[Any, tuple[Slot, Any]]) -> None:
+        for key in slots.keys() & logged.keys():
+            before = logged[key][1]
+            changes.append(Change(trace, journal, slots[key].owner, before, now[key]))
+            now[key] = before
+
     while isinstance(trace, Watched):
-        if any([not keys.isdisjoint(each.changes) for each in trace.pending]):
+        if any([not slots.keys().isdisjoint(each.changes) for each in trace.pending]):
             return None
+        for journal in () if trace.journal is None else trace.journal.around():
+            go_back(journal, journal.changes)
         if not isinstance(trace, Region) or any(map(trace.has_born, containers)):
-            return trace
-        if not keys.isdisjoint(trace.changes):
+            return trace, changes[::-1]
+        if not slots.keys().isdisjoint(trace.begun):
             return None
+        go_back(None, trace.changes)
         trace = trace.parent
     return None
 
 
-@contextmanager
-def since_made(home: Watched) -> Generator[None]:
-    """Do what is no change of what containers hold, as if they had held it so since they were made.
+def home_of(containers: Sequence[Any]) -> Watched | None:
+    """Return the trace in which the last of some containers was made, if nothing has changed since.
 
-    ``home`` is theirs, of `home_of`.
+    None if that is not known; see `made_in`.
     """
-    journal, home.journal = home.journal, None
+    found = made_in(containers)
+    return None if found is None or found[1] else found[0]
+
+
+def take_back(changes: Sequence[Change]) -> None:
+    """Have containers hold what they did before some changes, as if these had not been."""
+    for trace, journal, container, before, _ in reversed(changes):
+        slot = ContainerSlot(container)
+        slot.set(before)
+        del (trace if journal is None else journal).changes[slot.key]
+
+
+@contextmanager
+def since_made(trace: Watched, journal: Journal | None = None) -> Generator[None]:
+    """Do in a trace what is no change of what containers hold, as if it had been done before.
+
+    Before any journal of the trace began, or, where that is given, just after `journal` did.
+    """
+    before, trace.journal = trace.journal, journal
     try:
-        with resumed(home):
+        with resumed(trace):
             yield
     finally:
-        home.journal = journal
+        trace.journal = before

@@ -130,9 +130,13 @@ class Region(Watched):
         How many regions it stands in, and itself.
     left : dict of key to (Slot, value)
         What was in changed places at the end of the region.
+    begun : set of key
+        The places that a loop hands on from turn to turn.
     """
 
-    __slots__ = ("counted", "counters", "depth", "guards", "is_trial", "is_turn", "left", "seen")
+    __slots__ = (
+        "begun", "counted", "counters", "depth", "guards", "is_trial", "is_turn", "left", "seen",
+    )  # fmt: skip
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -142,7 +146,7 @@ class Region(Watched):
         self.guards: dict[int, tuple[Tensor, Any, Any]] = {}
         self.is_trial = self.is_turn = False
         self.depth = 1
-        self.counters: set[Value] = set()
+        self.counters, self.begun = set[Value](), set[Any]()
         self.counted: Any = None
 
     def open(self) -> None:

@@ -47,7 +47,7 @@ from lanewise.ops.lists import (
 )
 from lanewise.trace import tree
 from lanewise.trace.contents import LISTS, Chosen, Contents, chosen_by, fill, holds, is_nested
-from lanewise.trace.journal import home_of, since_made
+from lanewise.trace.journal import made_in, since_made, take_back
 from lanewise.trace.lending import Unknown, lend
 from lanewise.trace.regions import Region, born, is_made_here, note_container, resumed
 from lanewise.trace.sizes import size_of
@@ -352,15 +352,30 @@ def side_by_side(owner: Any) -> bool:
     """Have a list of Python's of known length hold its elements as arrays; whether it does."""
     if type(owner) is not list or holds(owner) or not is_made_here(owner):
         return False
-    home = home_of([owner])
+    home, changes = made_in([owner]) or (None, [])
+    states = [owner] if not changes else [changes[0].before, *[x.after for x in changes]]
+    elements: list[Any] = [element_of_all([each]) for each in states]
+    if any([not _is_table(*pair) for pair in zip(states, elements, strict=True)]):
+        return False
+    take_back(changes)
     with since_made(home) if home is not None else nullcontext():
-        element = element_of_all([owner])
-        if element is None or element.has_arrays or any(map(tree.containers, owner)):
-            return False
         if home is None:
             note_container(owner)
-        fill(owner, columns_of(owner, element))
+        fill(owner, columns_of(states[0], elements[0]))
+    for (trace, journal, *_), items, element in zip(changes, states[1:], elements[1:], strict=True):
+        with since_made(trace, journal):
+            note_container(owner)
+            fill(owner, columns_of(items, element))
     return True
+
+
+def _is_table(items: Any, element: Element | None) -> bool:
+    """Whether what a list holds can be arrays: of numbers, or tuples of such."""
+    if type(items) is Columns:
+        return not items.element.has_arrays
+    is_list = type(items) is list and not holds(items)
+    are_numbers = element is not None and not element.has_arrays
+    return is_list and are_numbers and not any(map(tree.containers, items))
 
 
 def pieces_of(items: Any) -> list[Any]:

@@ -17,6 +17,7 @@ import numpy as np
 import optree
 
 from lanewise.autograph.describe import STANDING
+from lanewise.autograph.lists.columns import Columns
 from lanewise.autograph.lists.grown import growing, known_length, whole
 from lanewise.autograph.lists.hooks import counted, listed
 from lanewise.autograph.subscripts import getitem
@@ -34,7 +35,7 @@ from lanewise.trace.contents import (
     holds,
     is_nested,
 )
-from lanewise.trace.journal import home_of, since_made
+from lanewise.trace.journal import Change, made_in, since_made, take_back
 from lanewise.trace.lending import Unknown
 from lanewise.trace.regions import (
     Watched,
@@ -167,12 +168,14 @@ def nest(items: list[Any], value: Any, always: bool = True) -> bool:
     if form is None or not is_made_here(items):
         return False
     group = [each for each in _beside(items) if common_form([each]) == form]
-    home = home_of(_parts_of(group)) if len(group) > 1 else None
-    if home is None:
-        group, home = [items], home_of(_parts_of([items]))
-    if home is None and not always:
+    found = _made_in(group) if len(group) > 1 else None
+    if found is None:
+        group, found = [items], _made_in([items])
+    if found is None and not always:
         return False
     heaps: Sequence[Heap] = ()
+    home, changes = found or (None, [])
+    take_back(changes)
     with since_made(home) if home is not None else nullcontext():
         for each in group:
             made = nested_of(each.copy(), form, None, heaps)
@@ -180,14 +183,34 @@ def nest(items: list[Any], value: Any, always: bool = True) -> bool:
             if home is None:
                 note_container(each)
             fill(each, made)
+    for trace, journal, row, before, after in changes:
+        with since_made(trace, journal):
+            own, known = chosen_by(row), before if type(before) is list else ()
+            for i, value in enumerate(listed(whole(_listing(after)))):
+                if i >= len(known) or value is not known[i]:
+                    own[i] = value
     return True
 
 
-def _parts_of(lists: Sequence[list[Any]]) -> list[Any]:
-    """Return lists of lists, these, and what those hold that are on heaps already."""
+def _listing(items: Any) -> Any:
+    """Return a list that holds what one held, which may be arrays."""
+    return [Contents(items)] if type(items) is Columns else items
+
+
+def _made_in(lists: Sequence[list[Any]]) -> tuple[Watched, list[Change]] | None:
+    """Return where lists of lists were made, and which elements of these were changed since.
+
+    None if the lists themselves were, or what is on a heap already, or how many elements there are.
+    """
     parts = [x for each in lists for x in tree.containers(each)]
     rows = [row for row in map(chosen_by, parts) if type(row) is Row]
-    return [*parts, *[x for row in rows for x in (row.heap.heads, row.heap.cells)]]
+    found = made_in([*parts, *[x for row in rows for x in (row.heap.heads, row.heap.cells)]])
+    inner = {id(x) for each in lists for x in each if type(x) is list}
+    for _, _, row, before, after in () if found is None else found[1]:
+        lengths = [known_length(_listing(x)) for x in (before, after)]
+        if id(row) not in inner or None in lengths or lengths[0] != lengths[1]:
+            return None
+    return found
 
 
 def _beside(items: list[Any]) -> list[list[Any]]:
