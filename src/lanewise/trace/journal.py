@@ -171,15 +171,6 @@ def made_in(containers: Sequence[Any]) -> tuple[Watched, list[Change]] | None:
     return None
 
 
-def home_of(containers: Sequence[Any]) -> Watched | None:
-    """Return the trace in which the last of some containers was made, if nothing has changed since.
-
-    None if that is not known; see `made_in`.
-    """
-    found = made_in(containers)
-    return None if found is None or found[1] else found[0]
-
-
 def take_back(changes: Sequence[Change]) -> None:
     """Have containers hold what they did before some changes, as if these had not been."""
     for trace, journal, container, before, _ in reversed(changes):

@@ -154,7 +154,7 @@ def lend(containers: Iterable[Any], name: str) -> None:
             lent_of(twin, name).is_kept = True
 
 
-def take_back(containers: Iterable[Any]) -> None:
+def unlend(containers: Iterable[Any]) -> None:
     """Forget that somebody has containers, which were made just now: they may change."""
     trace = require_trace("a list")
     for container in containers:

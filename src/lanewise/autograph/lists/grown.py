@@ -374,7 +374,7 @@ def _is_table(items: Any, element: Element | None) -> bool:
     if type(items) is Columns:
         return not items.element.has_arrays
     is_list = type(items) is list and not holds(items)
-    are_numbers = element is not None and not element.has_arrays
+    are_numbers = element is not None and not element.has_arrays and not element.classes
     return is_list and are_numbers and not any(map(tree.containers, items))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import functools
 import math
+import operator
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -37,7 +38,7 @@ from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.contents import LISTS, Contents, holds, is_nested
-from lanewise.trace.lending import take_back
+from lanewise.trace.lending import unlend
 from lanewise.trace.mixed import CODE, Class, note_mixed, union
 from lanewise.trace.regions import born, in_region
 from lanewise.trace.sizes import number_of
@@ -175,7 +176,7 @@ def counted(key: Any, size: Any, message: str) -> Any:
     """Return an index into so many elements counted from the front; see `place_in`."""
     place = traced(key)
     if place is None:
-        place = key.__index__()
+        place = operator.index(key)
         if type(size) is int and -size <= place < size:
             return place % size
     else:
@@ -263,7 +264,7 @@ def plain(items: Any, are_new: bool = False) -> Any:
         return held(items)
     if type(items) in TRACED and are_new:
         found = disowned(listed(items))
-        take_back(found)
+        unlend(found)
         return found
     return disowned(listed(items)) if type(items) in (*LISTS, *TRACED) else items
 
