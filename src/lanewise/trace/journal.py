@@ -171,12 +171,25 @@ def made_in(containers: Sequence[Any]) -> tuple[Watched, list[Change]] | None:
     return None
 
 
-def take_back(changes: Sequence[Change]) -> None:
-    """Have containers hold what they did before some changes, as if these had not been."""
+@contextmanager
+def taken_back(changes: Sequence[Change]) -> Generator[None]:
+    """Have containers hold what they did before some changes, as if these had not been.
+
+    They are what they were again if what is done in the ``with`` block fails.
+    """
+    logged = []
     for trace, journal, container, before, _ in reversed(changes):
-        slot = ContainerSlot(container)
+        slot, log = ContainerSlot(container), (trace if journal is None else journal).changes
+        logged.append((log, slot.key, log.pop(slot.key)))
         slot.set(before)
-        del (trace if journal is None else journal).changes[slot.key]
+    try:
+        yield
+    except BaseException:
+        for log, key, entry in logged:
+            log[key] = entry
+        for change in changes:
+            ContainerSlot(change.container).set(change.after)
+        raise
 
 
 @contextmanager

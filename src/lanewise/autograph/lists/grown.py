@@ -47,7 +47,7 @@ from lanewise.ops.lists import (
 )
 from lanewise.trace import tree
 from lanewise.trace.contents import LISTS, Chosen, Contents, chosen_by, fill, holds, is_nested
-from lanewise.trace.journal import made_in, since_made, take_back
+from lanewise.trace.journal import made_in, since_made, taken_back
 from lanewise.trace.lending import Unknown, lend
 from lanewise.trace.regions import Region, born, is_made_here, note_container, resumed
 from lanewise.trace.sizes import size_of
@@ -357,15 +357,15 @@ def side_by_side(owner: Any) -> bool:
     elements: list[Any] = [element_of_all([each]) for each in states]
     if any([not _is_table(*pair) for pair in zip(states, elements, strict=True)]):
         return False
-    take_back(changes)
-    with since_made(home) if home is not None else nullcontext():
-        if home is None:
-            note_container(owner)
-        fill(owner, columns_of(states[0], elements[0]))
-    for (trace, journal, *_), items, element in zip(changes, states[1:], elements[1:], strict=True):
-        with since_made(trace, journal):
-            note_container(owner)
-            fill(owner, columns_of(items, element))
+    with taken_back(changes):
+        with since_made(home) if home is not None else nullcontext():
+            if home is None:
+                note_container(owner)
+            fill(owner, columns_of(states[0], elements[0]))
+        for change, items, element in zip(changes, states[1:], elements[1:], strict=True):
+            with since_made(change.trace, change.journal):
+                note_container(owner)
+                fill(owner, columns_of(items, element))
     return True
 
 

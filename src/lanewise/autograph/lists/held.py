@@ -19,16 +19,20 @@ from lanewise.autograph.lists.grown import (
     growing,
     held,
     in_form_of,
+    known_length,
     left_in,
     pieces_of,
     whole,
 )
+from lanewise.autograph.lists.hooks import listed
 from lanewise.autograph.lists.rows import Row, common_form, nested_of, nesting
 from lanewise.autograph.state import kind_among
 from lanewise.trace import tree
 from lanewise.trace.contents import (
     LISTS,
+    Contents,
     Entries,
+    Heap,
     Nested,
     chosen_by,
     contents_of,
@@ -39,7 +43,7 @@ from lanewise.trace.contents import (
     is_nested,
 )
 from lanewise.trace.lending import Unknown
-from lanewise.trace.regions import born, resumed
+from lanewise.trace.regions import born, note_container, resumed
 from lanewise.trace.trace import Trace, state
 
 #: Classes of dicts and sets whose keys may be data.
@@ -247,3 +251,46 @@ def in_held_form_of(entry: Any, value: Any) -> Any:
     if all([found[key] is each for key, each in children.items()]):
         return value
     return tree.with_children(value, found)
+
+
+# --- one by one again -----------------------------------------------------------------------------
+
+
+def unbox(*values: Any) -> None:
+    """Have lists hold their elements one by one again, for code that may change or keep them.
+
+    Lists of lists then hold lists that are those on the heap. Where the data say how many there
+    are, they refuse.
+    """
+    for owner in values:
+        if is_nested(owner):
+            nested: Nested = owner[0]
+            if nested.form is not True or known_length(nested.items) is None:
+                nested.refuse()
+            elements = [_row_on(nested.heaps[0], place) for place in listed(whole(nested.items))]
+        elif holds(owner):
+            elements = listed(whole(owner))
+        else:
+            continue
+        note_container(owner)
+        fill(owner, elements)
+
+
+def _row_on(heap: Heap, place: Any) -> list[Any]:
+    """Return a list that is one on a heap."""
+    made = born([])
+    fill(made, Row(heap, place))
+    return made
+
+
+def spread_out(args: Sequence[Any]) -> list[Any]:
+    """Return arguments of a call, ``*items`` of lists of known length one by one."""
+    found = []
+    for each in args:
+        if type(each) is not Contents:
+            found.append(each)
+        elif known_length([each]) is None:
+            each.refuse()
+        else:
+            found += listed(each.items)
+    return found

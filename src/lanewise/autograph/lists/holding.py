@@ -27,7 +27,8 @@ from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.known_calls import is_library
 from lanewise.autograph.lists import algebra, edits, hooks, keyed, nested
 from lanewise.autograph.lists.columns import Columns, Holder
-from lanewise.autograph.lists.grown import held, side_by_side, whole
+from lanewise.autograph.lists.grown import held, known_length, side_by_side, whole
+from lanewise.autograph.lists.held import spread_out, unbox
 from lanewise.autograph.lists.loops import (
     _bisect_left,
     _bisect_right,
@@ -267,7 +268,7 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
     if any(map(is_nested, given)) and not (f in _PASSING or _is_followed(made)):
         return _of_nested(f, made, args, kwargs)
     if Contents in map(type, given):
-        given[[*map(type, given)].index(Contents)].refuse()
+        return _call(f, made, *spread_out(args), **kwargs)
     if isinstance(f, np.ufunc) or str(getattr(f, "__module__", "")).startswith("numpy"):
         args, kwargs = as_lists(args), as_lists(kwargs)
     if not any(map(_holds, given)) or f in _PASSING or _is_followed(made):
@@ -295,6 +296,9 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
         return convert(_WRITTEN[function], HOOKS[0])(*args, **kwargs)
     if function is deque:
         return _as_deque(*args, **kwargs)
+    if not hooks.is_seen(f) and all([known_length(x) is not None for x in given if holds(x)]):
+        unbox(*given)
+        return made(*args, **kwargs)
     has_dtype = "dtype" in kwargs
     args = tuple([_given(f, x, has_dtype) for x in args])
     return made(*args, **{name: _given(f, x, has_dtype) for name, x in kwargs.items()})
@@ -311,6 +315,9 @@ def _of_nested(f: Any, made: Any, args: Any, kwargs: Any) -> Any:
     if f in written and (f not in _EXTREMES or kwargs):
         default = (kwargs.pop("default"),) if "default" in kwargs else ()
         return convert(written[f], HOOKS[0])(*args, *default, **kwargs)
+    if not hooks.is_seen(f):  # it may change what it is given, or keep it
+        unbox(*args, *kwargs.values())
+        return made(*args, **kwargs)
     args = [_known(x) if is_nested(x) else x for x in args]
     return fn(f)(*args, **{name: _known(x) if is_nested(x) else x for name, x in kwargs.items()})
 

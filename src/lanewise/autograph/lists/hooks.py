@@ -262,11 +262,12 @@ def plain(items: Any, are_new: bool = False) -> Any:
     """
     if type(items) in TRACED and type(items.length) is not int:
         return held(items)
+    if type(items) not in (*LISTS, *TRACED):
+        return items
+    found = disowned(listed(items))
     if type(items) in TRACED and are_new:
-        found = disowned(listed(items))
         unlend(found)
-        return found
-    return disowned(listed(items)) if type(items) in (*LISTS, *TRACED) else items
+    return found
 
 
 def listed(items: Any) -> Any:
@@ -399,9 +400,17 @@ def seen(function: Any, items: Any, has_dtype: bool) -> Any:
     """What a function that keeps nothing of it is given for a traced list."""
     if _is_numpy(function) or function in _TAKING_ARRAYS:
         return _array(function, items, has_dtype)
-    if function not in _LOOKING and type(items.length) is not int:
+    if function not in _LOOKING:
         _refuse(function)
     return listed(items)
+
+
+def is_seen(function: Any) -> bool:
+    """Whether a function looks at a list and keeps nothing of it: it may be given a copy."""
+    is_drawing = str(getattr(function, "__module__", "")).startswith("numpy.random")
+    if function in _TAKING_ARRAYS or function in _LOOKING:
+        return True
+    return _is_numpy(function) and not is_drawing  # which may shuffle it
 
 
 def row_of(function: Any, items: Any) -> Any:

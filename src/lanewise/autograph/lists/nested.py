@@ -96,10 +96,9 @@ def _in_order(items: Any, order: Any) -> Any:
     return [items[i] for i in order]
 
 
-_LOOPS = (
+for _loop in (
     _enter, _laid, _replace, _elements, _append, _pop, _enter_all, _extend, _order, _in_order,
-)  # fmt: skip
-for _loop in _LOOPS:
+):  # fmt: skip
     written(_loop)
 
 
@@ -108,9 +107,9 @@ for _loop in _LOOPS:
 
 def _head(heads: list[Any], place: Any) -> Any:
     """Return where a list begins, how many elements it has, and for how many there is room."""
-    if traced(place) is None or holds(heads):
-        return whole(heads).at(place) if holds(heads) else heads[place]
-    return Table(heads).at(place, is_place=True)
+    if holds(heads):
+        return whole(heads).at(place)
+    return heads[place] if traced(place) is None else Table(heads).at(place, is_place=True)
 
 
 def _cell(heads: list[Any], place: Any, key: Any, message: str) -> Any:
@@ -197,8 +196,7 @@ def method_of_one(row: Row, name: str, args: Any, kwargs: Any) -> Any:
         # Whoever has the list under another name learns of it by this.
         note_container(row.heap.heads)
     if name in _OF_ONE and len(args) == _OF_ONE[name][1]:
-        done = _OF_ONE[name][0]
-        return (fn(done) if done in _LOOPS else done)(*parts, *args)
+        return fn(_OF_ONE[name][0])(*parts, *args)
     items = elements(row)
     found = fn(getattr(items, name))(*args, **kwargs)
     if name not in _LOOKING:

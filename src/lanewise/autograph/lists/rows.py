@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from itertools import count
 from typing import Any, NoReturn
 
@@ -35,7 +36,7 @@ from lanewise.trace.contents import (
     holds,
     is_nested,
 )
-from lanewise.trace.journal import Change, made_in, since_made, take_back
+from lanewise.trace.journal import Change, made_in, since_made, taken_back
 from lanewise.trace.lending import Unknown
 from lanewise.trace.regions import (
     Watched,
@@ -173,23 +174,31 @@ def nest(items: list[Any], value: Any, always: bool = True) -> bool:
         group, found = [items], _made_in([items])
     if found is None and not always:
         return False
-    heaps: Sequence[Heap] = ()
     home, changes = found or (None, [])
-    take_back(changes)
-    with since_made(home) if home is not None else nullcontext():
-        for each in group:
-            made = nested_of(each.copy(), form, None, heaps)
-            heaps = made.heaps
+    at_home = nullcontext if home is None else partial(since_made, home)
+    lists: list[Nested] = []
+    with taken_back(changes):
+        with at_home():
+            for each in group:
+                lists.append(nested_of(each.copy(), form, None, lists[0].heaps if lists else ()))
+        for change in changes:
+            with since_made(change.trace, change.journal):
+                _put_again(change)
+    with at_home():
+        for each, made in zip(group, lists, strict=True):
             if home is None:
                 note_container(each)
             fill(each, made)
-    for trace, journal, row, before, after in changes:
-        with since_made(trace, journal):
-            own, known = chosen_by(row), before if type(before) is list else ()
-            for i, value in enumerate(listed(whole(_listing(after)))):
-                if i >= len(known) or value is not known[i]:
-                    own[i] = value
     return True
+
+
+def _put_again(change: Change) -> None:
+    """Put elements in a list that lies on a heap now, which it was given before."""
+    known = change.before if type(change.before) is list else ()
+    row = chosen_by(change.container)
+    for i, value in enumerate(listed(whole(_listing(change.after)))):
+        if i >= len(known) or value is not known[i]:
+            row[i] = value
 
 
 def _listing(items: Any) -> Any:
