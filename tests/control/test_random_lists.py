@@ -11,6 +11,7 @@ import pytest
 import lanewise as lw
 from lanewise.errors import ConcretizationError, ControlFlowError, UnsupportedError
 from support import (
+    random_gaps,
     random_lists,
     random_names,
     random_records,
@@ -34,6 +35,7 @@ FORMS = {
     "names": (random_names.draw, 60),
     "ways": (random_ways.draw, 40),
     "tables": (random_tables.draw, 8),
+    "gaps": (random_gaps.draw, 24),
 }
 CASES = [(form, seed) for form, (_, count) in FORMS.items() for seed in range(count)]
 

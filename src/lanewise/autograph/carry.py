@@ -27,6 +27,7 @@ from lanewise.autograph.aliases import (
     watch,
 )
 from lanewise.autograph.carried import Variable
+from lanewise.autograph.history import History
 from lanewise.autograph.lists.grown import (
     is_growing,
     is_held,
@@ -47,9 +48,9 @@ from lanewise.trace.packed import (
     TurnsMade,
 )
 from lanewise.trace.regions import Region, resumed, set_guard, set_slot
-from lanewise.trace.slots import ContainerSlot, Slot, TensorSlot
+from lanewise.trace.slots import ContainerSlot, Slot
 from lanewise.trace.tensor import Tensor
-from lanewise.trace.trace import Trace, require_trace
+from lanewise.trace.trace import require_trace
 from lanewise.trace.views import root_of
 
 
@@ -57,20 +58,17 @@ class Carry:
     """The variables of a loop, and the places that its body changes."""
 
     def __init__(
-        self, names: Sequence[str], state: Sequence[Any], can_unroll: bool = False
+        self, names: Sequence[str], state: Sequence[Any], history: History, can_unroll: bool = False
     ) -> None:
         self._can_unroll = can_unroll
         self.variables = [
             Variable(name, entry, False, can_unroll)
             for name, entry in zip(names, state, strict=True)
         ]
-        #: What is likely to be written to, as it was when the loop was recorded before: in a nest
-        #: each loop is recorded for each attempt at the one around it.
-        self._written, around = _written_in(require_trace("a loop"))
+        #: What was seen of the loop before: the first turn begins with that.
+        self._history = history
         self.slots: dict[Any, tuple[Slot, Variable]] = {
-            key: (slot, self._place(slot, slot.get(), False))
-            for key, slot in self._written.items()
-            if slot.owner._trace in around
+            slot.key: (slot, self._place(slot, held, False)) for slot, held in history.changed()
         }
         self._guessed = list(self.slots)
         #: Which holders may share memory at the beginning of a turn, by their positions.
@@ -109,7 +107,8 @@ class Carry:
         ``count`` says how many turns there were before.
         """
         region = Region(require_trace("a loop").function)
-        region.is_turn = True
+        region.is_turn, region.history = True, self._history
+        self._history.begin()
         inputs: list[Value] = []
         region.open()
         self.turns.made = count(region)
@@ -160,7 +159,7 @@ class Carry:
 
         ``end`` is what the variables hold after the turn, None for a turn that never ends.
         """
-        stable = self._drop_unwritten(left)
+        stable = self._drop_unchanged(left)
         if end is not None:
             for variable, value in zip(self.variables, end, strict=True):
                 stable &= self._meets(variable, region, value)
@@ -172,23 +171,20 @@ class Carry:
             else:
                 before = region.changes[key][1]
                 self.slots[key] = slot, self._place(slot, before, value is before)
-                if isinstance(slot, TensorSlot):
-                    self._written[key] = slot
+                self._history.note(slot)
                 stable = False
         return stable and self._meet_sharing(region, left, end)
 
-    def _drop_unwritten(self, left: dict[Any, tuple[Slot, Any]]) -> bool:
-        """Forget arrays that a turn has not written to after all; return whether there are none.
-
-        An array that a turn of a loop around has made is another one in each.
-        """
+    def _drop_unchanged(self, left: dict[Any, tuple[Slot, Any]]) -> bool:
+        """Forget places that a turn has not changed after all; return whether there are none."""
         dropped = [
             key
             for key in self._guessed
-            if key not in left or left[key][1]._value is self.slots[key][1].begun._value
+            if key not in left or _is_left(left[key][1], self.slots[key][1].begun)
         ]
         for key in dropped:
-            del self.slots[key], self._written[key]
+            del self.slots[key]
+            self._history.drop(key)
             left.pop(key, None)
         self._guessed = []
         return not dropped
@@ -357,12 +353,9 @@ class Carry:
         return list(zip(self._holders(), [*end, *places], strict=True))
 
 
-def _written_in(trace: Trace) -> tuple[dict[Any, Slot], list[Trace]]:
-    """Return the arrays that the loop at hand was seen to write to, and the traces around it."""
-    around = [trace]
-    while around[-1].parent is not None:
-        around.append(around[-1].parent)
-    return around[-1].written.setdefault(here(), {}), around
+def _is_left(value: Any, begun: Any) -> bool:
+    """Whether a turn leaves what was in a place."""
+    return value is begun or (type(value) is type(begun) is Tensor and value._value is begun._value)
 
 
 def _is_written(tensor: Tensor, first: Value) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from lanewise.autograph.branches import Fork, not_, stops, truth
 from lanewise.autograph.carry import Carry
+from lanewise.autograph.history import History, history_here
 from lanewise.autograph.iterators import take_from_outside
 from lanewise.autograph.sequences import Named, TracedRange, as_sequence, refuse_changed
 from lanewise.autograph.turns import ATTEMPTS, Turns, strengthened, titles, weakened
@@ -178,6 +179,8 @@ class For:
         #: What passed from turn to turn when it was recorded, and whether all turns were so.
         self._carry: Carry | None = None
         self.is_whole = False
+        #: What was seen of it when it was recorded before.
+        self._history: History | None = None
         #: Before which turn none is to be recorded, as it is not like those behind.
         self._apart: int | None = None
         #: What the variables held before the turn in front of those that are recorded.
@@ -379,7 +382,9 @@ class For:
         has_test = self._flag is not None or known is None
         names = [*titles(self.names), *["the number of turns"] * has_test]
         counter = (start,) if has_test else ()
-        turns = Turns(names, (*self.state, *counter), self._may_fail)
+        if self._history is None:
+            self._history = history_here()
+        turns = Turns(names, (*self.state, *counter), self._history, self._may_fail)
         if self._may_fail and not has_test:
             turns.carry.step(self._before, length - start)
         self.is_recording = True

@@ -18,6 +18,7 @@ from lanewise.autograph.branches import stops, truth
 from lanewise.autograph.counted import MOST, Counted, Sized, counted, depends_on
 from lanewise.autograph.describe import describe
 from lanewise.autograph.for_loops import SHORT, For
+from lanewise.autograph.history import history_here
 from lanewise.autograph.optional import asked
 from lanewise.autograph.turns import ATTEMPTS, Failure, Turns, titles
 from lanewise.autograph.values import traced
@@ -163,7 +164,7 @@ class While:
             retract(*self._mark)
 
     def _record(self) -> Iterator[None]:
-        turns = Turns(titles(self.names), self.state)
+        turns = Turns(titles(self.names), self.state, history_here())
         for _ in range(ATTEMPTS):
             self._phase = _TEST
             self.state = turns.begin()
@@ -316,7 +317,7 @@ def accumulate(
     """
     rows, structure = tree.flatten(xs)
     values = [lift(row) for row in rows]
-    turns = Turns(("the carry",), (initial,))
+    turns = Turns(("the carry",), (initial,), history_here())
     for _ in range(ATTEMPTS):
         (held,) = turns.begin()
         region = turns.region

@@ -285,7 +285,10 @@ def alike_but_for_none(ends: Sequence[Any]) -> Sequence[Any]:
 def _optional_ends(ends: Sequence[Any]) -> Sequence[Any]:
     flags, values = zip(*[apart_from_none(end) for end in ends], strict=True)
     values = alike_but_for_none(values)
-    model = next(value for value in values if value is not DONT_CARE)
+    known = [value for value in values if value is not DONT_CARE]
+    if not known:  # None in all examples
+        return [end if end is DONT_CARE else None for end in ends]
+    model = known[0]
     nothing = tree.map_leaves(lambda leaf: DONT_CARE, model)
     return [
         end if end is DONT_CARE else OptionalValue(nothing if value is DONT_CARE else value, flag)

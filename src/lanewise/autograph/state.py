@@ -394,7 +394,7 @@ def values_of(leaf: Any, kind: Kind) -> list[Value]:
     That it is None in some examples must have been taken care of.
     """
     value = value_of(leaf, kind, present)
-    return [value] if kind.mixed is None else [value, code_among(leaf, kind.mixed)]
+    return [value, code_among(leaf, kind.mixed)] if kind.mixed else [value]
 
 
 def tensor_of(value: Value, kind: Kind) -> Any:

@@ -326,6 +326,8 @@ def one_or_other(is_new: Any, new: Any, old: Any, name: str) -> Any:
         return choose(is_new, new, old, name)
     flags, values = zip(apart_from_none(new), apart_from_none(old), strict=True)
     held = [bare(x) if is_optional(x) else x for x in values if x is not DONT_CARE]
+    if not held:
+        return None
     value = held[0] if len(held) == 1 else choose(is_new, *held, name)
     return optional(value, choose(is_new, *flags))
 
@@ -450,7 +452,7 @@ class Picked(OneOf):
             for j in places[1:]:
                 chosen = np.logical_or(chosen, self.place == j)
             old = pick(row, key) if isinstance(key, Tensor) else row[key]
-            new = choose(chosen, value, old, "an element of a list")
+            new = one_or_other(chosen, value, old, "an element of a list")
             if isinstance(key, Tensor):
                 put(row, key, new)
             else:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from lanewise.autograph.aliases import arrays_in, held_by, left_by, settle
 from lanewise.autograph.carry import Carry
+from lanewise.autograph.history import History
 from lanewise.autograph.state import called
 from lanewise.errors import ControlFlowError, at
 from lanewise.ir.dims import DimLike
@@ -84,14 +85,15 @@ def _recorded(leaf: Any, region: Region) -> Hashable:
 class Turns:
     """Records one loop: its body until the carry is stable, then the operation.
 
-    `can_unroll` says that it is unrolled instead if it cannot be recorded.
+    `history` is what was seen of it before; `can_unroll` says that it is unrolled instead if it
+    cannot be recorded.
     """
 
     def __init__(
-        self, names: Sequence[str], state: Sequence[Any], can_unroll: bool = False
+        self, names: Sequence[str], state: Sequence[Any], history: History, can_unroll: bool = False
     ) -> None:
         self.names = names
-        self.carry = Carry(names, state, can_unroll)
+        self.carry = Carry(names, state, history, can_unroll)
         self.region: Region | None = None
         self.inputs: list[Value] = []
         self.left: dict[Any, Any] = {}

@@ -120,8 +120,8 @@ class Trace(Builder):
         Of an outermost trace: loops that were recorded behind a first iteration of their own.
     states : dict of id to (object, value, line), or None
         What objects hold that code in the trace has assigned (`lanewise.trace.variable`).
-    written : dict of place to dict
-        Of an outermost trace: by loops, the arrays that their turns were seen to write to.
+    history : History, or None
+        What was seen of the loops in it when they were recorded before (`lanewise.autograph`).
     """
 
     __slots__ = (
@@ -135,6 +135,7 @@ class Trace(Builder):
         "function",
         "growing_lists",
         "guesses",
+        "history",
         "is_open",
         "journal",
         "kept",
@@ -155,7 +156,6 @@ class Trace(Builder):
         "streams",
         "tags",
         "token",
-        "written",
     )  # fmt: skip
 
     #: Whether operations are carried out as they are recorded.
@@ -187,7 +187,7 @@ class Trace(Builder):
         self.states: dict[int, tuple[Any, Any, Any]] | None = None
         self.rebound: set[Value] = set()
         self.rolled: set[Any] = set()
-        self.written: dict[Any, dict[Any, Any]] = {}
+        self.history: Any = None
         self.randomness: str | None = None
         self.number: Value | None = None
         self.streams: dict[int, tuple[Any, Any]] | None = None

@@ -7,7 +7,7 @@ much as it has filled (`Stepped` in `lanewise.trace.packed`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +15,14 @@ import optree
 
 from lanewise.autograph.aliases import REPEATS, Shared, all_roots, repeating, settle, watch
 from lanewise.autograph.instances import Opening, freeze, is_new, new_classes, objects_of, opened
-from lanewise.autograph.optional import apart_from_none, is_missing, there
-from lanewise.autograph.state import Kind, kind_among, union_of, values_of
+from lanewise.autograph.optional import (
+    OptionalValue,
+    alike_but_for_none,
+    apart_from_none,
+    as_returned,
+    is_missing,
+)
+from lanewise.autograph.state import DONT_CARE, FLAG, Kind, kind_among, union_of, values_of
 from lanewise.autograph.tables import plain_table
 from lanewise.autograph.values import require
 from lanewise.errors import UnsupportedError, at
@@ -51,8 +57,22 @@ class Holder(NamedTuple):
         return list(items) if self.kind is list else deque(items, self.most)
 
 
+#: Of what kind a number is that was None in all elements so far.
+NOTHING = Kind(np.dtype(bool), (), None, ())
+
+
+class _Place:
+    """Stands for one of the leaves of an element."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
 class Element(NamedTuple):
-    """What all elements of a list are: a tree of numbers or arrays of these kinds."""
+    """What all elements of a list are: a tree of numbers or arrays of these kinds.
+
+    What is None in some is an `OptionalValue` in the tree, with the truth value that says so.
+    """
 
     structure: Any
     kinds: tuple[Kind, ...]
@@ -82,19 +102,48 @@ class Element(NamedTuple):
         """Whether arrays are of sizes that mean something outside of branches and turns, too."""
         return not has_dim(tuple([kind.shape for kind in self.kinds]))
 
+    @property
+    def may_be_none(self) -> bool:
+        """Whether it, or a part of it, may be None."""
+        whole = tree.unflatten(self.structure, [0] * len(self.kinds))
+        return any(map(is_missing, tree.flatten(whole, is_missing)[0]))
+
+    def _model(self, leaf: Callable[[int], Any] = lambda index: 0) -> Any:
+        """Return an element with such leaves; what all have been None for is that."""
+        leaves = [DONT_CARE if x is NOTHING else leaf(i) for i, x in enumerate(self.kinds)]
+        return _without_nothing(tree.unflatten(self.structure, leaves))
+
+    def _with_nones_of(self, other: Element) -> Element:
+        """Return it with None in places where another has that; of another structure if it can."""
+        model = alike_but_for_none([self._model(), other._model()])[0]
+        leaves, structure = self._in_form(tree.map_leaves(lambda leaf: 0, model))
+        kinds = [NOTHING if x is DONT_CARE else FLAG for x in leaves]
+        for i, x in enumerate(leaves):
+            if type(x) is _Place:
+                kinds[i] = self.kinds[x.index]
+        return self._replace(structure=structure, kinds=tuple(kinds))
+
+    def _in_form(self, model: Any) -> tuple[list[Any], Any]:
+        """Return the leaves of an element in the form of another, `_Place`s, and the structure."""
+        return tree.flatten(_with_nothing(alike_but_for_none([model, self._model(_Place)])[1]))
+
     def joined(self, other: Element | None) -> Element | None:
         """Return what elements are that are this or another; None where they have no like form."""
-        if other is None or other.structure != self.structure:
+        if other is None:
             return None
-        pairs = list(zip(self.kinds, other.kinds, strict=True))
-        if any([a.shape != b.shape or a.is_tag is not b.is_tag for a, b in pairs]):
+        if other.structure != self.structure:
+            own, others = self._with_nones_of(other), other._with_nones_of(self)
+            return own.joined(others) if own.structure == others.structure else None
+        joined = [_joined(*pair) for pair in zip(self.kinds, other.kinds, strict=True)]
+        kinds = tuple([kind for kind in joined if kind is not None])
+        if len(kinds) < len(joined):
             return None
-        kinds = tuple([union_of(a, b) for a, b in pairs])
         return self._replace(kinds=kinds, classes=self.classes | other.classes)
 
     def leaves(self, value: Any) -> list[Any]:
-        """Return the leaves of an element that is of its form."""
-        return tree.flatten(opened(value, Opening(self.classes)))[0]
+        """Return the leaves of an element that is of its form, but for what may be None."""
+        value = as_returned(opened(value, Opening(self.classes)))
+        return tree.flatten(_with_nothing(alike_but_for_none([self._model(), value])[1]))[0]
 
     def numbers(self, value: Any) -> list[Tensor]:
         """Return the numbers of `types` of an element that is of its form."""
@@ -106,40 +155,92 @@ class Element(NamedTuple):
             for number in values_of(leaf, kind)
         ]
 
+    def apart(self, columns: Sequence[Any]) -> list[tuple[Any, Any]]:
+        """Return the column of each of the kinds, and that of its codes, None where it has none."""
+        left = iter(columns)
+        return [(next(left), next(left) if kind.mixed else None) for kind in self.kinds]
+
     def whole(self, numbers: Sequence[Tensor]) -> list[Tensor]:
         """Return the leaves of an element, or of all, of the numbers of `types`."""
         left, leaves = iter(numbers), []
         for kind in self.kinds:
             leaf = next(left)
+            if kind is NOTHING:
+                leaves.append(DONT_CARE)
+                continue
             if kind.is_tag:
                 leaves.append(Variant(leaf, kind.weak))
                 continue
             leaves.append(leaf if kind.weak is None else weak(leaf, kind.weak))
-            if kind.mixed is not None:
+            if kind.mixed:
                 note_mixed(leaves[-1], kind.mixed, next(left))
         return leaves
 
     def made(self, numbers: Sequence[Tensor]) -> Any:
         """Return the element of the numbers of `types`; nobody may change a list in it."""
-        found = tree.unflatten(self.structure, self.whole(numbers))
+        found = _without_nothing(tree.unflatten(self.structure, self.whole(numbers)))
         freeze(objects_of(found, Opening(self.classes)))
         lend_lists(found if type(found) is Tensor else all_born(found))
         return found
 
     def converted(self, columns: Sequence[Tensor], new: Element) -> list[Tensor]:
         """Return the numbers of all elements as those of others, which hold them too."""
-        left, found = iter(columns), []
-        for before, after in zip(self.kinds, new.kinds, strict=True):
-            data: Any = next(left)
+        own, found = self.apart(columns), list[Tensor]()
+        leaves = self._in_form(new._model())[0]
+        for leaf, after in zip(leaves, new.kinds, strict=True):
+            if type(leaf) is not _Place:  # surely there, or surely None
+                known = np.full(after.shape, leaf is True, after.dtype)
+                size = columns[0].shape[:1]
+                data = emit(broadcast_to, as_tensor(known), shape=(*size, *after.shape))
+                codes, before = None, after
+            else:
+                (data, codes), before = own[leaf.index], self.kinds[leaf.index]
             found.append(data if data.dtype == after.dtype else as_tensor(data.astype(after.dtype)))
-            codes = next(left) if before.mixed else None
-            if after.mixed is not None:
-                places = np.array([after.mixed.index(each) for each in before.classes], CODE)
+            if after.mixed:
+                classes = after.mixed[:1] if type(leaf) is not _Place else before.classes
+                places = np.array([after.mixed.index(each) for each in classes], CODE)
                 if codes is None:
                     zero = as_tensor(np.zeros((), CODE))
                     codes = emit(broadcast_to, zero, shape=data.shape[:1])
-                found.append(as_tensor(as_tensor(places)[codes]))
+                found.append(as_tensor(as_tensor(places)[as_tensor(codes)]))
         return found
+
+    def without_none(
+        self, columns: Sequence[Tensor], error: Exception
+    ) -> tuple[Element, list[Tensor]]:
+        """Return what elements are that are there, and their numbers; raise where one is None."""
+        own, checked = self.apart(columns), list[Any]()
+
+        def present(value: Any) -> Any:
+            leaves, structure = tree.flatten(value, is_missing)
+            for i, leaf in enumerate(leaves):
+                if is_missing(leaf):
+                    flag, held = apart_from_none(leaf)
+                    checked.append(flag)
+                    leaves[i] = present(held)
+            return tree.unflatten(structure, leaves)
+
+        places = [_Place(i) for i in range(len(self.kinds))]
+        leaves, structure = tree.flatten(present(tree.unflatten(self.structure, places)))
+        for flag in checked:
+            require(own[flag.index][0].all(), error)
+        kept = [leaf.index for leaf in leaves]
+        numbers = [x for i in kept for x in own[i] if x is not None]
+        return self._replace(
+            structure=structure, kinds=tuple([self.kinds[i] for i in kept])
+        ), numbers
+
+
+def _joined(first: Kind, second: Kind) -> Kind | None:
+    """Return of what kind a number is that is of one of two; None if it can be of none."""
+    if first is second:
+        return first
+    if NOTHING in (first, second):
+        known = second if first is NOTHING else first
+        return None if known.shape or known.is_tag else known
+    if first.shape != second.shape or first.is_tag is not second.is_tag:
+        return None
+    return union_of(first, second)
 
 
 def lend_lists(element: Any) -> Sequence[Any]:
@@ -155,19 +256,9 @@ def lend_lists(element: Any) -> Sequence[Any]:
 
 def put_in(value: Any) -> Any:
     """Return an element as a list keeps it: what it holds now."""
-    value = settle(_present(value))
+    value = settle(as_returned(value))
     lend_lists(value)
     return value
-
-
-def _present(value: Any) -> Any:
-    """Return an element; None in it is an error of the example, as no array holds that."""
-    for leaf in tree.flatten(value, is_missing)[0]:
-        flag = apart_from_none(leaf)[0]
-        if isinstance(flag, Tensor):
-            message = f"None is put in a list whose length is data{at(here())}. Put a number"
-            require(flag, UnsupportedError(message))
-    return there(value)
 
 
 def _parts(value: Any) -> list[Any]:
@@ -187,9 +278,8 @@ def element_of(value: Any, classes: Collection[type] = (), by_value: bool = True
         return is_new(x) or (type(x) in classes and is_made_here(x))
 
     classes = new_classes(value, which=is_held)
-    leaves, structure = tree.flatten(opened(value, Opening(classes)), is_missing)
-    # None is an error when it is put in.
-    kinds = [_kind_of_part(apart_from_none(leaf)[1]) for leaf in leaves]
+    whole = _with_nothing(as_returned(opened(value, Opening(classes))))
+    kinds, structure = _kinds_of(whole), tree.flatten(whole)[1]
     containers = tree.containers(value)
     if not all(map(_is_record, containers)):
         return None
@@ -201,6 +291,39 @@ def element_of(value: Any, classes: Collection[type] = (), by_value: bool = True
     if are_elsewhere([*containers, *objects_of(value, Opening(classes))]):
         return None
     return Element(structure, tuple(kinds), classes=classes | made)  # ty: ignore[invalid-argument-type]
+
+
+def _with_nothing(value: Any) -> Any:
+    """Return an element with what may be something else in the place of None."""
+    leaves, structure = tree.flatten(value, lambda x: x is None)
+    if not any([leaf is None for leaf in leaves]):
+        return value
+    nothing = OptionalValue(DONT_CARE, False)
+    return tree.unflatten(structure, [nothing if leaf is None else leaf for leaf in leaves])
+
+
+def _without_nothing(value: Any) -> Any:
+    """Return an element with None in the place of what stands for that."""
+    leaves, structure = tree.flatten(value, is_missing)
+    if not any(map(is_missing, leaves)):
+        return value
+    for i, leaf in enumerate(leaves):
+        if is_missing(leaf):
+            flag, held = apart_from_none(leaf)
+            is_nothing = all([x is DONT_CARE for x in tree.flatten(held)[0]])
+            leaves[i] = None if is_nothing else OptionalValue(_without_nothing(held), flag)
+    return tree.unflatten(structure, leaves)
+
+
+def _kinds_of(value: Any) -> list[Kind | None]:
+    """Return of what kinds the leaves of an element are; None of what cannot be in an array."""
+    kinds: list[Kind | None] = []
+    for leaf in tree.flatten(value, is_missing)[0]:
+        if is_missing(leaf):
+            kinds += [*_kinds_of(apart_from_none(leaf)[1]), FLAG]
+        else:
+            kinds.append(NOTHING if leaf is DONT_CARE else _kind_of_part(leaf))
+    return kinds
 
 
 def _is_record(container: Any) -> bool:
@@ -299,6 +422,21 @@ class Columns:
         return f"a list of {size}" if isinstance(size, int) else "a list"
 
 
+def present(items: Any, use: str = "") -> Any:
+    """Return a list of which no element may be None: where one is, that is an error.
+
+    Python's own, or one that says that a use of the list is not followed then.
+    """
+    if not items.element.may_be_none:
+        return items
+    error: Exception = TypeError(f"None is used where a number is needed{at(here())}")
+    if use:
+        error = UnsupportedError(
+            f"{use} of a list with None in it{at(here())}. Use numbers, or NaN"
+        )
+    return Columns(*items.element.without_none(items.columns, error))
+
+
 def chained(lists: Sequence[Columns]) -> Columns:
     """Return the list of the elements of several, one behind the other, which are of one form."""
     columns = zip(*[each.arrays for each in lists], strict=True)
@@ -319,7 +457,7 @@ def columns_of(items: Any, element: Element) -> Columns:
             lend_lists(item)
     if (plain := _plain_columns(items, element)) is not None:
         return Columns(element, plain)
-    items = [settle(_present(item)) for item in items]
+    items = [settle(as_returned(item)) for item in items]
     rows = [element.numbers(item) for item in items]
     arrays = [as_tensor(np.stack(column)) for column in zip(*rows, strict=True)]
     return sharing(Columns(element, arrays), (), items)

@@ -18,12 +18,14 @@ from lanewise.autograph.builtins import index_, ranked
 from lanewise.autograph.calls import fn
 from lanewise.autograph.containers import in_
 from lanewise.autograph.lists.columns import (
+    NOTHING,
     Columns,
     Element,
     Holder,
     chained,
     columns_of,
     element_of,
+    present,
     sharing,
 )
 from lanewise.autograph.lists.grown import element_of_all, holder_of, is_own, whole
@@ -36,8 +38,9 @@ from lanewise.autograph.lists.hooks import (
     put_in,
     taken_out,
 )
+from lanewise.autograph.optional import OptionalValue, apart_from_none, as_returned
 from lanewise.autograph.sequences import length_of
-from lanewise.autograph.state import Kind, kind_of
+from lanewise.autograph.state import DONT_CARE, Kind, kind_of
 from lanewise.autograph.subscripts import delitem
 from lanewise.autograph.values import ensure, equal, require, traced
 from lanewise.errors import UnsupportedError, at
@@ -192,6 +195,8 @@ def _equal(columns: Columns, value: Any) -> Any:
             f"an object is looked for{at(here())} in a list whose length is data, of objects that "
             "were made where the data steer. Compare what they hold in a loop"
         )
+    if element is not None and (element.may_be_none or columns.element.may_be_none):
+        return _equal_or_none(columns, element, value)
     if element is None or element.structure != columns.element.structure:
         leaves = [each is not None and _is_leaf(each) for each in (element, columns.element)]
         if element is None or all(leaves) or not any(leaves):
@@ -206,12 +211,9 @@ def _equal(columns: Columns, value: Any) -> Any:
             "np.array_equal"
         )
     found: Any = True
-    numbers = iter(columns.arrays)
-    for leaf, kind in zip(tree.flatten(value)[0], columns.element.kinds, strict=True):
-        column: Any = next(numbers)
+    kinds, apart = columns.element.kinds, columns.element.apart(columns.arrays)
+    for leaf, kind, (column, _) in zip(tree.flatten(value)[0], kinds, apart, strict=True):
         own = traced(leaf)
-        if kind.mixed is not None:
-            next(numbers)
         if kind.is_tag or type(leaf) is Variant:
             found = np.logical_and(found, _are_object(column, kind, leaf))
             continue
@@ -221,6 +223,25 @@ def _equal(columns: Columns, value: Any) -> Any:
         if column.dtype.kind in "fc":
             _refuse_nan(np.logical_and(np.isnan(leaf), np.isnan(column).any()), "a search for NaN")
     return found
+
+
+def _equal_or_none(columns: Columns, element: Element, value: Any) -> Any:
+    """Return which elements are equal to a value, where some of them, or that, may be None."""
+    joined = columns.element.joined(element)
+    if joined is None or joined.structure.type is not OptionalValue:
+        raise UnsupportedError(
+            f"a value is looked for{at(here())} in a list whose length is data, of tuples with "
+            "None in them, or of another form. Compare them in a loop"
+        )
+    *numbers, flags = columns.as_elements(joined).arrays
+    are_there, held = apart_from_none(as_returned(value))
+    if held is DONT_CARE:
+        return np.logical_not(flags)
+    whole = joined._replace(structure=joined.structure.children()[0], kinds=joined.kinds[:-1])
+    if NOTHING in whole.kinds:
+        return as_tensor(np.zeros(1, bool))
+    are_equal = np.logical_and(_equal(Columns(whole, numbers), held), are_there)
+    return np.where(flags, are_equal, np.logical_not(are_there))
 
 
 def _are_object(column: Any, kind: Kind, value: Any) -> Any:
@@ -287,6 +308,8 @@ def _sorted(items: Columns, each: Callable[..., Any], key: Any = None, reverse: 
     keys = items if key is None else each(items, key)
     if type(keys) not in TRACED or keys.element.has_arrays:
         return fn(sorted)(listed(items), key=key, reverse=reverse)
+    keys = present(keys)
+    items = keys if key is None else items
     numbers = _numbers(_as_columns(keys))
     for column in numbers:
         if column.dtype.kind == "f":
@@ -304,12 +327,8 @@ def _sorted(items: Columns, each: Callable[..., Any], key: Any = None, reverse: 
 
 def _numbers(keys: Columns) -> Sequence[Any]:
     """Return the numbers of elements, without the codes of those of which the class varies."""
-    rest, found = iter(keys.arrays), []
-    for kind in keys.element.kinds:
-        column = next(rest)
-        found.append(_ranks(column, kind) if kind.is_tag else column)
-        if kind.mixed is not None:
-            next(rest)
+    pairs = zip(keys.element.apart(keys.arrays), keys.element.kinds, strict=True)
+    found = [_ranks(column, kind) if kind.is_tag else column for (column, _), kind in pairs]
     if any([each.dtype.kind == "c" for each in found]):
         raise TypeError("'<' not supported between instances of 'complex' and 'complex'")
     return found

@@ -15,7 +15,7 @@ import optree
 
 from lanewise.autograph.aliases import settle
 from lanewise.autograph.calls import fn
-from lanewise.autograph.lists.columns import Columns, Element, element_of
+from lanewise.autograph.lists.columns import Columns, Element, element_of, present
 from lanewise.autograph.lists.grown import (
     WIDE,
     Grown,
@@ -442,6 +442,7 @@ def _array(function: Any, items: Any, has_dtype: bool) -> Any:
 
 
 def _array_of(items: Any, use: str, has_dtype: bool) -> Any:
+    items = present(items, use)
     columns, kinds = items.columns, items.element.kinds
     dtypes = {each.dtype for kind in kinds for each in kind.classes}
     if _is_row(items.element):
@@ -451,7 +452,8 @@ def _array_of(items: Any, use: str, has_dtype: bool) -> Any:
                 f"{use} of a list of tuples of which the data choose the dtype{at(here())}. Append "
                 "numbers of one dtype, float(x)"
             )
-        numbers, kind = np.stack(_without_codes(columns, kinds), 1), kinds[0]
+        numbers = np.stack([column for column, _ in items.element.apart(columns)], 1)
+        kind = kinds[0]
     else:
         kind = _one_kind(items, use)
         numbers = columns[0]
@@ -483,16 +485,6 @@ def _is_row(element: Element) -> bool:
     )  # fmt: skip
 
 
-def _without_codes(columns: Sequence[Any], kinds: Sequence[Kind]) -> list[Any]:
-    rest = iter(columns)
-    found = []
-    for kind in kinds:
-        found.append(next(rest))
-        if kind.mixed is not None:
-            next(rest)
-    return found
-
-
 def total_of(function: Callable[..., Any], items: Any) -> Any:
     """``len(items)``, ``sum(items)``, ``max(items)`` or ``min(items)``."""
     if type(items) not in TRACED:
@@ -501,6 +493,7 @@ def total_of(function: Callable[..., Any], items: Any) -> Any:
         return items.length
     if function not in (sum, max, min):
         _refuse(function)
+    items = present(items)
     if function in (max, min) and not optree.treespec_is_leaf(items.element.structure):
         given = listed(items) if type(items.length) is int else held(items)
         return fn(function)(given)
