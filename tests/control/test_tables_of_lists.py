@@ -811,17 +811,6 @@ def test_a_row_that_a_variable_may_be():
         lw.function(func)(A[0])  # by name, rather than what it was before
 
 
-def test_none_in_a_table_is_refused_by_name():
-    def func(x):
-        d = [[None] * 5 for _ in range(4)]
-        for k in range(12):
-            d[at(x[k], 4)][at(x[11 - k], 5)] = x[k]
-        return d[0][0] is None
-
-    with backend("interpret"), pytest.raises((ControlFlowError, UnsupportedError)):
-        lw.function(func)(A[0])
-
-
 # --- what loops and branches had changed before ---------------------------------------------------
 
 

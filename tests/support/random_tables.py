@@ -24,6 +24,12 @@ _NAMES = [
     "w.reverse()", "w.sort()", "{p}.reverse()", "{p}.insert(0, {p}.pop())",
 ]  # fmt: skip
 _TESTS = ["n % 2 == 0", "{p}[{i}][{j}] > t", "x[n % 5] > t", "w[{i}] > 0", "t > k", "len(row) > 3"]
+#: What goes through lists that the loop's body may change.
+_HEADS = [
+    "for u in w:", "for c, u in enumerate({p}[{i}]):", "for u, e in zip(w, {q}[{l}]):",
+    "for u in {p}[{i}]:", "for c, (u, e) in enumerate(zip({q}[{i}], w[::-1])):",
+    "for u in reversed(w):", "for u in map(float, {p}[{i}]):", "for u, *_ in {p}:",
+]  # fmt: skip
 _PLACES = ["n % 3", "k % 3", "int(abs(t)) % 3", "c % 3", "int(x[n % 5] * 7) % 3", "1", "-1"]
 
 
@@ -47,10 +53,12 @@ class Writer(random_lists.Writer):
     def block(self, indent: str, depth: int) -> None:
         """Write some statements, or a loop over them."""
         if depth and self.rng.random() < 0.5:
-            self.lines.append(
-                f"{indent}for c in range({self.rng.choice(['4', 'n', '3', 'k + 2'])}):"
-            )
+            head = f"for c in range({self.rng.choice(['4', 'n', '3', 'k + 2'])}):"
+            through = self.rng.random() < 0.4
+            self.lines.append(indent + (self._filled(self.rng.choice(_HEADS)) if through else head))
             indent += "    "
+            if through:
+                self.lines.append(f"{indent}t = t * 0.5 + u")
         super().block(indent, depth)
 
     def function(self) -> str:

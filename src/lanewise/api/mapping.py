@@ -18,6 +18,7 @@ from lanewise.api.outer import Left, is_stateful, left_by, outer_changes, refuse
 from lanewise.api.plain import is_plain, loop, may_repeat
 from lanewise.api.refused import PlainWay
 from lanewise.api.results import assign, check_out_dims, last_of, refuse_varying, uniform
+from lanewise.api.retraced import in_one_form
 from lanewise.autograph.describe import describe
 from lanewise.autograph.optional import there
 from lanewise.errors import CutOffError, LostWriteWarning, UnsupportedError, at, function_name
@@ -229,13 +230,22 @@ def _run_traced(
     start = perf_counter_ns()
     func, operands, in_dims, size, _, _, options, _ = given
     outer = current_trace()
-    trace = Watched(func)
-    trace.randomness = options.randomness
+    trace: Any = None
+
+    def attempt() -> _Example:
+        nonlocal trace
+        trace = Watched(func)
+        trace.randomness = options.randomness
+        try:
+            return _example(given, trace)
+        except BaseException:
+            trace.put_back()
+            raise
+
     try:
         with limited(limit, start):
-            example = _example(given, trace)
+            example = in_one_form(attempt)
     except BaseException as error:
-        trace.put_back()
         if options.order == SEQUENTIAL and not given.is_empty and is_stateful(error, trace):
             return given.loop()
         refuse_iterator(func, error)

@@ -14,6 +14,7 @@ from lanewise.api.mapping import as_array, called, close, is_array, refuse_varia
 from lanewise.api.outer import leave_arguments
 from lanewise.api.parameters import Parameters
 from lanewise.api.rebound import Given, Place
+from lanewise.api.retraced import in_one_form
 from lanewise.api.writing import Writes
 from lanewise.autograph.calls import fn
 from lanewise.autograph.optional import as_returned
@@ -25,7 +26,7 @@ from lanewise.trace import tree
 from lanewise.trace.mixed import Class, classes_of, is_mixed, own_code
 from lanewise.trace.regions import Watched
 from lanewise.trace.tensor import Tensor, lift, read
-from lanewise.trace.trace import Trace
+from lanewise.trace.trace import Trace, state
 from lanewise.trace.variable import Variable, taken
 from lanewise.trace.views import writable
 
@@ -181,12 +182,17 @@ def record(
     autograph
         Whether Python's control flow follows the data.
     """
-    trace = Watched(func)
-    try:
-        return _recorded(func, trace, arguments, shapes, autograph)
-    except BaseException:
-        trace.put_back(only_tensors=True)  # as plain Python, it leaves the rest
-        raise
+
+    def attempt() -> Recording:
+        trace = Watched(func)
+        try:
+            return _recorded(func, trace, arguments, shapes, autograph)
+        except BaseException:
+            # As plain Python, it leaves the rest, unless it is called once more.
+            trace.put_back(only_tensors=not state.gave_up_lengths or state.keeps_lengths)
+            raise
+
+    return in_one_form(attempt)
 
 
 def _recorded(

@@ -22,7 +22,14 @@ import numpy as np
 from lanewise.autograph.calls import MAKERS, ROWS, fn, replaces, with_callbacks
 from lanewise.autograph.classes import converted_by
 from lanewise.autograph.effects import without_texts
-from lanewise.autograph.iterators import CONSUMING, consuming, is_made, take_from_outside
+from lanewise.autograph.iterators import (
+    CONSUMING,
+    consuming,
+    is_made,
+    lists_gone_through,
+    refuse_arrays,
+    take_from_outside,
+)
 from lanewise.autograph.optional import asked
 from lanewise.autograph.sequences import (
     Enumerated,
@@ -246,6 +253,8 @@ def next_(iterator: Any, *default: Any) -> Any:
     """``next``: not where it depends on the data whether it happens."""
     trace = state.trace
     take_from_outside(iterator)
+    if state.has_contents:
+        refuse_arrays(lists_gone_through(iterator))
     if isinstance(trace, Region) and id(iterator) not in trace.born:
         raise UnsupportedError(
             f"next() takes an item of an iterator from outside of a branch or loop body"

@@ -10,8 +10,13 @@ import numpy as np
 from lanewise.autograph.branches import Fork, not_, stops, truth
 from lanewise.autograph.carry import Carry
 from lanewise.autograph.history import History, history_here
-from lanewise.autograph.iterators import take_from_outside
-from lanewise.autograph.sequences import Named, TracedRange, as_sequence, refuse_changed
+from lanewise.autograph.iterables import Named
+from lanewise.autograph.iterators import (
+    lists_gone_through,
+    refuse_arrays,
+    take_from_outside,
+)
+from lanewise.autograph.sequences import TracedRange, as_sequence, refuse_changed
 from lanewise.autograph.turns import ATTEMPTS, Turns, strengthened, titles, weakened
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
@@ -24,7 +29,7 @@ from lanewise.ops.creation import define_size, iota
 from lanewise.trace import tree
 from lanewise.trace.journal import Journal
 from lanewise.trace.lending import all_lent, forget
-from lanewise.trace.limits import check_time
+from lanewise.trace.limits import check_time, weight
 from lanewise.trace.provenance import Counter, depth_of
 from lanewise.trace.regions import (
     Region,
@@ -50,11 +55,6 @@ SETTLED = (8, 64, 512)
 APART = 64
 
 _INDEX = np.dtype(np.int64)
-
-
-def weight(op: Operation) -> int:
-    """Return how many operations an operation is, with those of its regions."""
-    return 1 + sum([weight(inner) for region in op.regions for inner in region.operations])
 
 
 class _UnlikeError(Exception):
@@ -181,6 +181,8 @@ class For:
         self.is_whole = False
         #: What was seen of it when it was recorded before.
         self._history: History | None = None
+        #: How many operations a turn records, if one was.
+        self._weight = 0
         #: Before which turn none is to be recorded, as it is not like those behind.
         self._apart: int | None = None
         #: What the variables held before the turn in front of those that are recorded.
@@ -239,7 +241,8 @@ class For:
             has_left = state.trace is not trace  # a part of the examples, to a handler
             if may_record and rest >= FEWEST and (has_left or len(trace.operations) > before):
                 most = HEAVY if rest >= SHORT else TOO_HEAVY
-                is_heavy = rest * sum(map(weight, trace.operations[before:])) >= most
+                self._weight = sum(map(weight, trace.operations[before:]))
+                is_heavy = rest * self._weight >= most
                 may_try = rest >= LONG - 1 or is_heavy or (has_left and rest >= SHORT)
                 if may_try and not sequence.can_roll:
                     may_record = may_try = False
@@ -319,7 +322,9 @@ class For:
 
     def _each(self, items: Iterator[Any]) -> Iterator[Any]:
         """Take the items of an iterator one by one."""
+        lists = lists_gone_through(items)
         while True:
+            refuse_arrays(lists)
             token = None if state.trace is None else state.trace.token
             if self._may_have_ended and type(items) is Named:
                 raise UnsupportedError(
@@ -389,17 +394,13 @@ class For:
             turns.carry.step(self._before, length - start)
         self.is_recording = True
         index: Any = None
-        item: Any = None
-        first = 0
 
         def count(region: Region) -> Any:
-            nonlocal index, item, first
+            nonlocal index
             position = region.input(array_type(_INDEX, ()))
             region.counters.add(position)
             number: Any = Tensor(region, position, None, int)
-            index, item = number, sequence.at(number)
-            region.counted = _counter(region, sequence, (number, item), start, known, False)
-            first = len(region.operations)
+            index = number
             return number - start if start else number
 
         for _ in range(ATTEMPTS):
@@ -407,18 +408,20 @@ class For:
             self.region = region = turns.region
             assert region is not None
             region.is_trial |= self._may_fail
+            region.weight = self._weight
             position = None if has_test else index._value
             self.state = held
             if has_test:
                 self.state, index = held[:-1], held[-1]
-                item = sequence.at(index)
-                if self._may_fail:
-                    region.counted = _counter(region, sequence, (index, item), start, known, True)
-                first = len(region.operations)
+            item = sequence.at(index)  # of what turns leave of a list
+            if self._may_fail or not has_test:
+                numbers = index, item
+                region.counted = _counter(region, sequence, numbers, start, known, has_test)
+            first, size = len(region.operations), sequence.length
             self._has_stopped = False
             yield item
             self._check_alike(region)
-            refuse_changed(sequence, region)
+            refuse_changed(sequence, region, size)
             if self._failure is not None:
                 failure, self._failure = self._failure, None
                 raise failure

@@ -95,6 +95,8 @@ class Suspending:
         for name in ("test", "iter", "subject"):
             if hasattr(node, name):
                 setattr(node, name, self.visit(getattr(node, name)))
+        if isinstance(node, ast.For):
+            node.iter = place(hook("in_turn", node.iter), node.iter)
         for item in getattr(node, "items", ()):
             managed = hook("managed", self.visit(item.context_expr))
             item.context_expr = place(managed, item.context_expr)

@@ -18,6 +18,13 @@ from lanewise.autograph.displays import binary, entries, joined_anew, set_of, sp
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.for_loops import For
 from lanewise.autograph.identity import is_
+from lanewise.autograph.iterables import (
+    gone_through,
+    in_turn,
+    named,
+    taken_at_once,
+    unstopped,
+)
 from lanewise.autograph.lists import gathered  # noqa: F401  (more that folds)
 from lanewise.autograph.lists.changed_records import (
     index_in,
@@ -64,7 +71,7 @@ from lanewise.autograph.lists.hooks import (
 from lanewise.autograph.loops import While
 from lanewise.autograph.managers import managed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
-from lanewise.autograph.sequences import Numbered, gone_through, named, unstopped
+from lanewise.autograph.sequences import Numbered
 from lanewise.autograph.state import Lost, Maybe, Undefined, unbound
 from lanewise.autograph.subscripts import (
     cells,
@@ -128,6 +135,7 @@ __all__ = [
     "ifexp",
     "in_",
     "in_order",
+    "in_turn",
     "index_in",
     "inserted",
     "is_",
@@ -164,6 +172,7 @@ __all__ = [
     "size_of",
     "slice",
     "spread",
+    "taken_at_once",
     "text",
     "total_of",
     "try_",

@@ -5,14 +5,18 @@ from __future__ import annotations
 import builtins
 import collections
 import functools
+import gc
 import itertools
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from lanewise.autograph.build import is_ours
+from lanewise.autograph.sequences import is_data
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here, is_own_file
+from lanewise.trace.contents import concerns
 from lanewise.trace.regions import Watched, in_region
 from lanewise.trace.trace import Stateful, state
 
@@ -39,6 +43,30 @@ def take_from_outside(iterator: Any) -> None:
                 raise Stateful(f"the iterator {name}.{attribute}", here())
 
 
+def lists_gone_through(iterator: Any) -> list[Any]:
+    """Return the lists of which an iterator of Python's own takes the elements, also by others."""
+    found, todo, seen = [], [iterator], set[int]()
+    while todo:
+        one = todo.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if type(one) is list:
+            found.append(one)
+        elif type(one) is tuple or (hasattr(type(one), "__next__") and not is_data(one)):
+            todo += gc.get_referents(one)
+    return found
+
+
+def refuse_arrays(lists: Sequence[Any]) -> None:
+    """Raise where a list that an iterator goes through holds arrays of its elements by now."""
+    if any(map(concerns, lists)):
+        raise UnsupportedError(
+            f"a list that an iterator goes through is written at an index that is data{at(here())},"
+            " or becomes as long as the data say. Loop over the list itself, or over a copy of it"
+        )
+
+
 #: What takes items of the iterators that it is given, now or later.
 CONSUMING: tuple[Any, ...] = (
     builtins.list, builtins.tuple, builtins.set, builtins.frozenset, builtins.dict, builtins.zip,
@@ -55,10 +83,13 @@ def consuming(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that takes no items of iterators from outside of a mapped function."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        for x in args:
-            if hasattr(type(x), "__next__"):
-                take_from_outside(x)
-        return function(*args, **kwargs)
+        given = [x for x in args if hasattr(type(x), "__next__")]
+        for x in given:
+            take_from_outside(x)
+        lists = [items for x in given for items in lists_gone_through(x)]
+        result = function(*args, **kwargs)
+        refuse_arrays(lists)
+        return result
 
     return call
 

@@ -55,6 +55,7 @@ from lanewise.errors import UnsupportedError
 from lanewise.ir.graph import Operation, Value
 from lanewise.trace import tree
 from lanewise.trace.contents import chosen_by
+from lanewise.trace.limits import weight
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import Packed, packed, packing
 from lanewise.trace.regions import Region, born, resumed
@@ -62,12 +63,32 @@ from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import Trace, state
 from lanewise.trace.variants import ON_VARIANTS, Variant, can_be_one, is_record
 
+#: Loops that would record more operations are not unrolled so that lists stay of known length.
+MOST_UNROLLED = 1000
 
-def give_up_plain_choice(lead: Value) -> None:
-    """Give up recording a loop in which the iteration decides what a variable is."""
+
+def give_up_plain_choice(lead: Value, are_lists: bool = False) -> None:
+    """Give up recording a loop in which the iteration decides what a variable is.
+
+    Unless that is how long lists are, and to unroll it would take too long.
+    """
     trace = state.trace
-    if isinstance(trace, Region) and trace.is_trial and _is_plain(lead, trace):
+    if not (isinstance(trace, Region) and trace.is_trial and _is_plain(lead, trace)):
+        return
+    if not are_lists or state.keeps_lengths or _unrolled(trace) <= MOST_UNROLLED:
         raise IterationDecides
+    state.gave_up_lengths = True
+
+
+def _unrolled(trace: Trace | None) -> int:
+    """Return how many operations the loops of known length around record at least, unrolled."""
+    turns, own = 1, 0
+    while isinstance(trace, Region):
+        own = max(own + sum(map(weight, trace.operations)), trace.weight)
+        if trace.counted is not None and trace.counted.alike is not None:
+            turns *= len(trace.counted.alike)
+        trace = trace.parent
+    return turns * own
 
 
 #: What is opened where it is looked into: it may be another one then.
@@ -328,7 +349,7 @@ class Merge:
         found = function(given, regions)
         if found is None:
             return ends
-        give_up_plain_choice(self.lead)
+        give_up_plain_choice(self.lead, are_lists=True)
         rest = iter(found)
         return [end if end is DONT_CARE else next(rest) for end in ends]
 

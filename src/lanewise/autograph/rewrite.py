@@ -81,6 +81,7 @@ from lanewise.autograph.build import (
 )
 from lanewise.autograph.counted import names_in
 from lanewise.autograph.expressions import SET_OPERATORS, Expressions
+from lanewise.autograph.lists.syntax import changed_within, name_of
 from lanewise.autograph.scopes import Scope, mangle
 
 #: The exception in the handlers of branches and loops.
@@ -171,6 +172,8 @@ class Statements:
         flags: list[ast.expr] = [load(flag)] if flag else []
         is_new = isinstance(node.iter, ast.Call)
         items = place(hook("gone_through", node.iter), node.iter) if is_new else node.iter
+        if lists := _taken_at_once(node):
+            items = place(hook("taken_at_once", items, *map(load, lists)), items)
         start = hook("for_", self.visit(items), labels, tuple_(names), constant(flag))
         first = place_all(self.store(node.target, load(turn)), node.target)
         inner = [*first, *self.block(node.body)]
@@ -426,6 +429,14 @@ def _raises_again(body: Sequence[ast.stmt]) -> bool:
 def _restore(names: Sequence[str], value: ast.expr) -> ast.stmt:
     """Return ``(x, y) = value``, or only the value where the state is empty."""
     return ast.Assign([tuple_(names, ast.Store)], value) if names else statement(value)
+
+
+def _taken_at_once(node: ast.For) -> list[str]:
+    """Return the lists that a loop changes while `map` or `filter` goes through them."""
+    parts = list(ast.walk(node.iter))
+    calls = [name_of(part.func) for part in parts if isinstance(part, ast.Call)]
+    through = {name_of(part) for part in parts} & changed_within(node.body) - {None}
+    return sorted(name for name in through if name) if {"map", "filter"} & {*calls} else []
 
 
 def _state_of(driver: str, names: Sequence[str]) -> list[ast.stmt]:

@@ -7,9 +7,8 @@ its length is known it can be iterated natively, which unrolls the loop.
 
 from __future__ import annotations
 
-import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import Any, NoReturn
 
@@ -256,25 +255,34 @@ class Elements(Items):
 
 
 class Listed(Items):
-    """The elements of a list or tuple."""
+    """The elements of a list or tuple, as they are when each is its turn."""
 
-    __slots__ = ("_home", "_table", "items")
+    __slots__ = ("_home", "_seen", "_table", "items")
     stands_for = "list"
 
     def __init__(self, items: Any) -> None:
         self.items = items
         self._table: Table | None = None
-        #: Where that was made: a region that was given up since has no use for others.
+        #: What it is of, and where it was made: a region that was given up since has no use for
+        #: others.
+        self._seen: Sequence[Any] = ()
         self._home: Trace | None = None
         self._taken = 0
 
     @property
-    def length(self) -> int:  # ty: ignore[incompatible-property-override]
+    def length(self) -> Any:  # ty: ignore[incompatible-property-override]
         """The present length: the body of a loop may change a list that it goes through."""
-        return len(self.items)
+        return self._arrays.length if concerns(self.items) else len(self.items)
+
+    @property
+    def _arrays(self) -> Items:
+        """The elements of a list that holds arrays of them by now."""
+        return ON_CONTENTS["sequence"](self.items)
 
     @property
     def can_roll(self) -> bool:
+        if concerns(self.items):
+            return self._arrays.can_roll
         try:
             self._as_table()
         except TypeError:
@@ -282,11 +290,15 @@ class Listed(Items):
         return True
 
     def _as_table(self) -> Table:
-        if self._table is None or not is_around(self._home):
+        is_same = len(self._seen) == len(self.items) and all(map(_is, self._seen, self.items))
+        if self._table is None or not is_same or not is_around(self._home):
             self._table, self._home = Table(self.items), state.trace
+            self._seen = tuple(self.items)
         return self._table
 
     def at(self, position: Any) -> Any:
+        if concerns(self.items):
+            return self._arrays.at(position)
         if isinstance(position, Tensor):
             return self._as_table().at(position)
         return self.items[position]
@@ -318,7 +330,12 @@ class Enumerated(Items):
     def __init__(self, items: Items, start: Any = 0) -> None:
         self.items = items
         self.start = start
-        super().__init__(items.length)
+        self._taken = 0
+
+    @property
+    def length(self) -> Any:  # ty: ignore[incompatible-property-override]
+        """The present length."""
+        return self.items.length
 
     @property
     def can_roll(self) -> bool:
@@ -332,7 +349,7 @@ class Enumerated(Items):
 class Zipped(Items):
     """``zip(*parts)``."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("_length", "parts")
     stands_for = "zip"
     once = True
 
@@ -350,7 +367,14 @@ class Zipped(Items):
             rest = []
         for other in rest:
             length = weak(np.minimum(length, other), int) if isinstance(other, Tensor) else length
-        super().__init__(length)
+        self._length = length
+        self._taken = 0
+
+    @property
+    def length(self) -> Any:  # ty: ignore[incompatible-property-override]
+        """The length, that of lists as it is at present."""
+        lengths = [part.length for part in self.parts]
+        return min(lengths) if {*map(type, lengths)} == {int} else self._length
 
     @property
     def can_roll(self) -> bool:
@@ -373,6 +397,30 @@ def _check_equal(lengths: list[Any]) -> None:
             than = "shorter" if other < lengths[0] else "longer"
             before = "argument 1" if number == 2 else f"arguments 1-{number - 1}"
             raise ValueError(f"zip() argument {number} is {than} than {before}")
+
+
+class Mapped(Items):
+    """``map(function, *parts)``."""
+
+    __slots__ = ("function", "parts")
+    stands_for = "map"
+    once = True
+
+    def __init__(self, function: Callable[..., Any], parts: Zipped) -> None:
+        self.function, self.parts = function, parts
+        self._taken = 0
+
+    @property
+    def length(self) -> Any:  # ty: ignore[incompatible-property-override]
+        """The present length."""
+        return self.parts.length
+
+    @property
+    def can_roll(self) -> bool:
+        return self.parts.can_roll
+
+    def at(self, position: Any) -> Any:
+        return self.function(*self.parts.at(position))
 
 
 class Reversed(Items):
@@ -413,15 +461,20 @@ class Rest(Items):
         return self.items.at(position + self.skipped)
 
 
-def refuse_changed(sequence: Items, region: Region) -> None:
-    """Raise where a region changed a list whose length is data, which a loop goes through."""
-    for part in getattr(sequence, "parts", ()):
-        refuse_changed(part, region)
+def refuse_changed(sequence: Items, region: Region, size: Any) -> None:
+    """Raise where a region changed a list whose length is data, which a loop goes through.
+
+    Or how many items there are, which were `size` when it began.
+    """
+    parts = getattr(sequence, "parts", ())
+    for part in [parts] if isinstance(parts, Items) else parts:
+        refuse_changed(part, region, part.length)
     if isinstance(items := getattr(sequence, "items", None), Items):
-        refuse_changed(items, region)
-    owner = getattr(sequence, "owner", None)
+        refuse_changed(items, region, items.length)
+    owner = None if type(size) is int else getattr(sequence, "owner", None)
     lists = owner.lists if isinstance(owner, Chosen) else () if owner is None else (owner,)
-    if any([ContainerSlot(each).key in region.changes for each in lists]):
+    is_changed = any([ContainerSlot(each).key in region.changes for each in lists])
+    if is_changed or (type(size) is int and not _is(sequence.length, size)):
         raise UnsupportedError(
             f"a for loop changes the list that it goes through{at(here())}, whose length is data. "
             "Go through a copy, or write a while loop with an index"
@@ -461,52 +514,6 @@ def as_sequence(iterable: Any) -> Items | None:
     if kind is TensorArray:
         return Elements(iterable)
     return None
-
-
-#: What a loop goes through by position where nobody else has it: so many items at most.
-_COMBINING = (
-    itertools.product, itertools.combinations, itertools.permutations,
-    itertools.combinations_with_replacement, np.ndindex,
-)  # fmt: skip
-_MOST_COMBINED = 10_000
-
-
-def gone_through(iterable: Any) -> Any:
-    """Return what a loop goes through that nobody else has: a list of few combinations."""
-    if not isinstance(iterable, _COMBINING) or state.trace is None:
-        return iterable
-    items = list(itertools.islice(iterable, _MOST_COMBINED + 1))
-    return items if len(items) <= _MOST_COMBINED else itertools.chain(items, iterable)
-
-
-class Named:
-    """An iterator that the user's code has, too, and may go on with where a loop has left it."""
-
-    def __init__(self, items: Any) -> None:
-        self.items = items
-
-    def __iter__(self) -> Named:
-        return self
-
-    def __next__(self) -> Any:
-        return next(self.items)
-
-
-def named(iterable: Any) -> Any:
-    """What a loop goes through that may be left early, and that a variable holds."""
-    is_iterator = isinstance(iterable, Iterator) and not isinstance(iterable, Items)
-    return Named(iterable) if is_iterator and state.trace is not None else iterable
-
-
-def unstopped(items: Iterator[Any]) -> Iterator[Any]:
-    """What `any` or `all` is given, where taking an element assigns variables."""
-    for item in items:
-        if traced(item) is not None and state.trace is not None:
-            raise UnsupportedError(
-                f"a generator assigns variables{at(here())}, and the data decide where any() or "
-                "all() ends it. Write a loop that is left with break"
-            )
-        yield item
 
 
 def is_data(iterable: Any) -> bool:

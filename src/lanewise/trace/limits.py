@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from lanewise.errors import EndlessRecursionError, UnsupportedError, at
+from lanewise.ir.graph import Operation
 from lanewise.ir.location import here_and_around
 from lanewise.trace.thread import state
 
@@ -94,6 +95,11 @@ def count_operation() -> None:
     if state.room_to_record < 0:
         _refuse_more()
     check_time()
+
+
+def weight(op: Operation) -> int:
+    """Return how many operations an operation is, with those of its regions."""
+    return 1 + sum([weight(inner) for region in op.regions for inner in region.operations])
 
 
 def _refuse_more() -> NoReturn:

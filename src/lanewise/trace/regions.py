@@ -136,6 +136,7 @@ class Region(Watched):
 
     __slots__ = (
         "begun", "counted", "counters", "depth", "guards", "is_trial", "is_turn", "left", "seen",
+        "weight",
     )  # fmt: skip
 
     def __init__(self, function: Any) -> None:
@@ -145,7 +146,7 @@ class Region(Watched):
         self.left: dict[Any, tuple[Slot, Any]] = {}
         self.guards: dict[int, tuple[Tensor, Any, Any]] = {}
         self.is_trial = self.is_turn = False
-        self.depth = 1
+        self.depth, self.weight = 1, 0
         self.counters, self.begun = set[Value](), set[Any]()
         self.counted: Any = None
 

@@ -33,6 +33,10 @@ class _State(threading.local):
     room: int = 0
     #: Whether lists hold elements of which the data say how many there are, in what is traced.
     has_contents: bool = False
+    #: Whether loops are unrolled in which the iteration decides how long lists are, and whether one
+    #: was not.
+    keeps_lengths: bool = False
+    gave_up_lengths: bool = False
     #: When what is traced has taken too long, by `time.perf_counter_ns` (`lanewise.trace.limits`).
     until: float = float("inf")
     #: How many operations the outermost trace that is open may still record.

@@ -132,6 +132,8 @@ class Element(NamedTuple):
         if other is None:
             return None
         if other.structure != self.structure:
+            if self.classes or other.classes:
+                return None
             own, others = self._with_nones_of(other), other._with_nones_of(self)
             return own.joined(others) if own.structure == others.structure else None
         joined = [_joined(*pair) for pair in zip(self.kinds, other.kinds, strict=True)]
@@ -142,7 +144,9 @@ class Element(NamedTuple):
 
     def leaves(self, value: Any) -> list[Any]:
         """Return the leaves of an element that is of its form, but for what may be None."""
-        value = as_returned(opened(value, Opening(self.classes)))
+        if self.classes:
+            return tree.flatten(opened(value, Opening(self.classes)))[0]
+        value = as_returned(value)
         return tree.flatten(_with_nothing(alike_but_for_none([self._model(), value])[1]))[0]
 
     def numbers(self, value: Any) -> list[Tensor]:
@@ -186,7 +190,9 @@ class Element(NamedTuple):
     def converted(self, columns: Sequence[Tensor], new: Element) -> list[Tensor]:
         """Return the numbers of all elements as those of others, which hold them too."""
         own, found = self.apart(columns), list[Tensor]()
-        leaves = self._in_form(new._model())[0]
+        leaves: list[Any] = [_Place(i) for i in range(len(own))]
+        if new.structure != self.structure:
+            leaves = self._in_form(new._model())[0]
         for leaf, after in zip(leaves, new.kinds, strict=True):
             if type(leaf) is not _Place:  # surely there, or surely None
                 known = np.full(after.shape, leaf is True, after.dtype)
@@ -278,12 +284,16 @@ def element_of(value: Any, classes: Collection[type] = (), by_value: bool = True
         return is_new(x) or (type(x) in classes and is_made_here(x))
 
     classes = new_classes(value, which=is_held)
-    whole = _with_nothing(as_returned(opened(value, Opening(classes))))
-    kinds, structure = _kinds_of(whole), tree.flatten(whole)[1]
     containers = tree.containers(value)
+    made = {type(each) for each in containers} - {list, dict}
+    if classes or made:  # None in the place of one is not followed
+        leaves, structure = tree.flatten(opened(value, Opening(classes)), is_missing)
+        kinds = [_kind_of_part(leaf) for leaf in leaves]
+    else:
+        whole = _with_nothing(as_returned(value))
+        kinds, structure = _kinds_of(whole), tree.flatten(whole)[1]
     if not all(map(_is_record, containers)):
         return None
-    made = {type(each) for each in containers} - {list, dict}
     if made and not by_value:
         return None
     if not kinds or any([kind is None for kind in kinds]):

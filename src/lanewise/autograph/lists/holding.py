@@ -547,13 +547,9 @@ def _contains(owner: Any, value: Any) -> Any:
 
 
 def _sequence(owner: Any) -> Any:
-    if is_nested(owner):
-        return nested.sequence(owner)
-    row = chosen_by(owner)
-    if type(row) is Row:
-        items = whole(row)
-        is_traced = type(items) in hooks.TRACED
-        return hooks.items_of(items, row.heap.heads) if is_traced else Listed(items)
+    row = owner if is_nested(owner) else chosen_by(owner)
+    if is_nested(row) or type(row) is Row:
+        return nested.sequence(row)
     owner = keyed.sequence(owner) if is_keyed(owner) else owner
     return hooks.items_of(whole(owner), owner) if holds(owner) else Listed(owner)
 

@@ -37,10 +37,11 @@ from lanewise.autograph.values import ensure, require, traced
 from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
-from lanewise.trace.contents import LISTS, Contents, holds, is_nested
+from lanewise.trace.contents import LISTS, Chosen, Contents, holds, is_nested
 from lanewise.trace.lending import unlend
 from lanewise.trace.mixed import CODE, Class, note_mixed, union
 from lanewise.trace.regions import born, in_region
+from lanewise.trace.scratch import is_around
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, read, weak
 from lanewise.trace.trace import require_trace, state
@@ -527,19 +528,42 @@ def total_of(function: Callable[..., Any], items: Any) -> Any:
 
 
 class _Elements(Items):
-    """The elements of a list that is no longer Python's."""
+    """The elements of a list that is no longer Python's, as they are when each is its turn."""
 
-    __slots__ = ("items", "owner")
+    __slots__ = ("_home", "_seen", "items", "owner")
     stands_for = "list"
 
     def __init__(self, items: Any, owner: Any = None) -> None:
-        self.items = items
-        #: What holds them, if that is one of Python's.
-        self.owner = owner
-        super().__init__(items.length)
+        #: What it is, and of one that a list of Python's holds what that held then, and where.
+        self.items, self.owner = items, owner
+        self._seen, self._home = self._held(), state.trace
+        self._taken = 0
+
+    def _held(self) -> list[Any]:
+        lists = self.owner.lists if isinstance(self.owner, Chosen) else [self.owner or ()]
+        return [part for each in lists for part in each]
+
+    @property
+    def _now(self) -> Any:
+        """The list as it is at present."""
+        now = self._held()
+        is_same = len(now) == len(self._seen) and all(map(operator.is_, now, self._seen))
+        if not is_same or not is_around(self._home):
+            self.items, self._seen, self._home = whole(self.owner), now, state.trace
+        return self.items
+
+    @property
+    def length(self) -> Any:  # ty: ignore[incompatible-property-override]
+        """The present length."""
+        if self.owner is None:
+            return self.items.length
+        return self._now.length if type(self._now) in TRACED else len(self._now)
 
     def at(self, position: Any) -> Any:
-        return self.items.at(position)
+        if self.owner is None:
+            return self.items.at(position)
+        now = self._now
+        return now.at(position) if type(now) in TRACED else getitem(now, position)
 
 
 def items_of(items: Any, owner: Any = None) -> Any:

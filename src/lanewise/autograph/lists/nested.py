@@ -255,23 +255,56 @@ def known(owner: Any) -> list[Any] | None:
 
 def sequence(owner: Any) -> Any:
     """Return what a loop over it goes through."""
-    return _Elements(owner[0])
+    return Cells(owner) if type(owner) is Row else _Elements(owner)
+
+
+class Cells(Items):
+    """The elements of one of the lists, as they are when each is its turn."""
+
+    __slots__ = ("owner", "row")
+    stands_for = "list"
+
+    def __init__(self, row: Row) -> None:
+        #: What tells that it is longer or shorter.
+        self.owner = row.heap.heads
+        self.row = row
+        self._taken = 0
+
+    @property
+    def length(self) -> Any:  # ty: ignore[incompatible-property-override]
+        """The present length."""
+        return length_of(self.row)
+
+    def at(self, position: Any) -> Any:
+        heap = self.row.heap
+        cell = _head(heap.heads, self.row.place)[0] + position
+        return (
+            whole(heap.cells).at(cell)
+            if holds(heap.cells)
+            else subscripts.getitem(heap.cells, cell)
+        )
 
 
 class _Elements(Items):
-    """The elements of a list of lists."""
+    """The elements of a list of lists, as they are when each is its turn."""
 
-    __slots__ = ("nested", "owner")
+    __slots__ = ("_list", "owner")
     stands_for = "list"
 
-    def __init__(self, nested: Nested) -> None:
-        self.nested = nested
-        #: What tells that the list changed.
-        self.owner = nested.items
-        super().__init__(fn(len)(nested.items))
+    def __init__(self, items: Any) -> None:
+        self._list = items
+        #: What tells that it is longer or shorter.
+        self.owner = items[0].items
+        self._taken = 0
+
+    @property
+    def length(self) -> Any:  # ty: ignore[incompatible-property-override]
+        """The present length."""
+        return size_of(self._list)
 
     def at(self, position: Any) -> Any:
-        return element_at(self.nested, subscripts.getitem(self.nested.items, position))
+        nested = self._list[0]
+        return element_at(nested, subscripts.getitem(nested.items, position))
 
 
 def sorted_(owner: Any, key: Any = None, reverse: Any = False) -> Any:
@@ -308,7 +341,7 @@ def method(owner: Any, name: str, args: Any, kwargs: Any) -> Any:
 
 
 _METHODS: dict[str, Callable[..., Any]] = {
-    "copy": lambda owner: getitem(owner, slice(None)),
+    "copy": lambda owner: subscripts.getitem(owner, slice(None)),
     "sort": _sort,
     "__getitem__": getitem,
     "__setitem__": setitem,

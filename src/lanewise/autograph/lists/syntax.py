@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from lanewise.autograph.build import Names, clone, hook, load, place, store
@@ -44,6 +44,25 @@ def makes_list(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
         return makes_list(node.left) or makes_list(node.right)
     return isinstance(node, (ast.List, ast.ListComp))
+
+
+def changed_within(body: Iterable[ast.stmt]) -> set[str | None]:
+    """Return the names of the lists that statements may change."""
+    found: set[str | None] = set()
+    for node in [node for statement in body for node in ast.walk(statement)]:
+        match node:
+            case ast.Call(ast.Attribute(ast.Name(name))) | ast.AugAssign(ast.Name(name)):
+                found.add(name)
+            case ast.Subscript(owner, _, ast.Store() | ast.Del()):
+                found.add(root_name(owner))
+    return found
+
+
+class Renamed(ast.NodeTransformer):
+    """Has something else in the place of names."""
+
+    def __init__(self, change: Callable[[ast.Name], ast.expr]) -> None:
+        self.visit_Name = change  # ty: ignore[invalid-assignment]
 
 
 def are_plain(nodes: Iterable[ast.AST]) -> bool:

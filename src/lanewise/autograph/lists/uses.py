@@ -35,9 +35,11 @@ from lanewise.autograph.lists.syntax import (
     PASSING,
     TAKING,
     Change,
+    Renamed,
     added,
     are_plain,
     called,
+    changed_within,
     changes,
     copied,
     counts_of,
@@ -79,7 +81,7 @@ def with_growing_lists(body: list[ast.stmt], scope: Scope, names: Names) -> list
         uses.visit(node)
     changed = (_of_changed_elements(body) & _of_lists(body, own)) - records
     known = uses.all_grown() - uses.barred - changed
-    rewrite = _Rewrite(known, names)
+    rewrite = _Rewrite(known, names, records)
     return [made for node in body for made in rewrite.statement(node)]
 
 
@@ -113,8 +115,8 @@ def _of_lists(body: Iterable[ast.stmt], own: set[str]) -> set[str]:
     """Return the names of lists that are given lists as elements."""
     found: set[str] = set()
 
-    def put(name: str, *elements: ast.expr) -> None:
-        if any([makes_list(x) or name_of(x) in own for x in elements]):
+    def put(name: str, *elements: ast.expr) -> None:  # what a call returns may be a list
+        if any([isinstance(x, ast.Call) or makes_list(x) or name_of(x) in own for x in elements]):
             found.add(name)
 
     for node in [node for statement in body for node in ast.walk(statement)]:
@@ -259,8 +261,8 @@ class _Uses(ast.NodeVisitor):
 class _Rewrite(ast.NodeTransformer):
     """Puts hooks where lists of known uses are changed or looked at."""
 
-    def __init__(self, known: set[str], names: Names) -> None:
-        self.known = known
+    def __init__(self, known: set[str], names: Names, records: set[str]) -> None:
+        self.known, self.records = known, records
         self.names = names
 
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
@@ -466,10 +468,8 @@ class _Rewrite(ast.NodeTransformer):
             return node
         if (items := searched(node)) is not None and self._is_seen(items):
             how: Any = node.func
-            made = hook(
-                "found", self._seen(items), ast.Constant(how.attr), self.visit(node.args[0])
-            )
-            return place(made, node)
+            given = self._seen(items), ast.Constant(how.attr), self.visit(node.args[0])
+            return place(hook("found", *given), node)
         if name_of(node.func) in PASSING:
             node.args = [
                 place(hook("items_for", clone(node.func), self._seen(arg)), arg)
@@ -557,14 +557,14 @@ class _Rewrite(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> Any:
         parts = [part for each in node.body for part in ast.walk(each)]
-        is_left = any([isinstance(part, (ast.Break, ast.Return)) for part in parts])
-        if is_left:
+        if any([isinstance(part, (ast.Break, ast.Return)) for part in parts]):
             self._name_held(node)
         node.target, later = taken_apart(node.target, node.iter, self.names)
         node.body[:0] = later
-        found = [called(inner) for part in node.body for inner in ast.walk(part)]
-        is_changed = name_of(node.iter) in [each.name for each in found if each is not None]
-        if self._is_seen(node.iter) and not (is_changed and name_of(node.iter)):
+        through = {name_of(x) for x in ast.walk(node.iter)} & (self.known - self.records)
+        if not through.isdisjoint(changed_within(node.body)):  # it is seen as it is in each turn
+            node.iter = Renamed(self.visit_Name).visit(node.iter)
+        elif self._is_seen(node.iter):
             iterable = place(hook("items_of", self._seen(node.iter)), node.iter)
             node.iter = ast.Constant(None)
             node = self.generic_visit(node)  # ty: ignore[invalid-assignment]
