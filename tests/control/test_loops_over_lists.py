@@ -217,8 +217,9 @@ HEADS = {
 
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS.keys())
 def test_loops_are_recorded_whatever_goes_through_lists(head, monkeypatch):
-    lines = ["def f(x):", "    t, n = 0.0, 0", f"    {head}", "        while v > 0.1:"]
-    lines += ["            v, n = v * 0.5, n + 1", "        t = t * 0.5 + v + u", "    return t, n"]
+    lines = ["def f(x):", "    t, n, out = 0.0, 0, []", f"    {head}", "        while v > 0.1:"]
+    lines += ["            v, n = v * 0.5, n + 1", "        t = t * 0.5 + v + u"]
+    lines += ["        out.append(t)", "    return t, n, out"]
     func = define("\n".join(lines))
     times, begin = [], Turns.begin
     monkeypatch.setattr(Turns, "begin", lambda self, *args: times.append(1) or begin(self, *args))

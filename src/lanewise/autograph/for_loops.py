@@ -394,13 +394,18 @@ class For:
             turns.carry.step(self._before, length - start)
         self.is_recording = True
         index: Any = None
+        item: Any = None
+        first = 0
+        is_range = type(sequence) is TracedRange
 
         def count(region: Region) -> Any:
-            nonlocal index
+            nonlocal index, item, first
             position = region.input(array_type(_INDEX, ()))
             region.counters.add(position)
             number: Any = Tensor(region, position, None, int)
-            index = number
+            index, item = number, sequence.at(number) if is_range else None
+            region.counted = _counter(region, sequence, (number, item), start, known, False)
+            first = len(region.operations)
             return number - start if start else number
 
         for _ in range(ATTEMPTS):
@@ -413,11 +418,13 @@ class For:
             self.state = held
             if has_test:
                 self.state, index = held[:-1], held[-1]
-            item = sequence.at(index)  # of what turns leave of a list
-            if self._may_fail or not has_test:
-                numbers = index, item
-                region.counted = _counter(region, sequence, numbers, start, known, has_test)
-            first, size = len(region.operations), sequence.length
+            if has_test or not is_range:
+                item = sequence.at(index)  # of what turns leave of a list
+            if has_test:
+                if self._may_fail:
+                    region.counted = _counter(region, sequence, (index, item), start, known, True)
+                first = len(region.operations)
+            size = sequence.length
             self._has_stopped = False
             yield item
             self._check_alike(region)

@@ -16,7 +16,7 @@ from lanewise.autograph.build import is_ours
 from lanewise.autograph.sequences import is_data
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here, is_own_file
-from lanewise.trace.contents import concerns
+from lanewise.trace.contents import LISTS, concerns
 from lanewise.trace.regions import Watched, in_region
 from lanewise.trace.trace import Stateful, state
 
@@ -51,7 +51,7 @@ def lists_gone_through(iterator: Any) -> list[Any]:
         if id(one) in seen:
             continue
         seen.add(id(one))
-        if type(one) is list:
+        if type(one) in LISTS:
             found.append(one)
         elif type(one) is tuple or (hasattr(type(one), "__next__") and not is_data(one)):
             todo += gc.get_referents(one)
