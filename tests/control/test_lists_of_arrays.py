@@ -223,9 +223,7 @@ def each_its_own(x):
 
 #: Those of which a loop of many turns is refused, where an array is written to that may be several.
 REFUSED = frozenset((
-    "one_array_each_turn", "one_array_in_some_turns", "one_array_in_two_turns", "its_own_last",
-    "its_own_last_again", "written_in_the_next_loop", "swapped", "an_element_of_before",
-    "an_element_written", "an_element_of_a_part", "views_of_one_array", "windows_written",
+    "one_array_in_some_turns", "written_in_the_next_loop", "swapped", "windows_written",
     "windows_of_what_is_written", "in_tuples",
 ))  # fmt: skip
 

@@ -24,6 +24,7 @@ from lanewise.autograph.lists.grown import (
     Grown,
     alike,
     as_stepping,
+    has_as_many,
     held,
     in_form_of,
     is_like,
@@ -371,7 +372,7 @@ class Variable:
             self._begin_as(held(self.entry))
             self._begin_with(self.is_maybe, True)
             return True
-        are_arrays = not self.packing and type(now) is type(self.entry) is Columns
+        are_arrays = not self.packing and type(now) is Columns and has_as_many(self.entry, now)
         if now is self.entry or (self._can_unroll and type(now) is not Grown and not are_arrays):
             return False
         found = alike([self.entry, now], [self.home, region], self.is_list, self.is_held)

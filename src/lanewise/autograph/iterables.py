@@ -20,6 +20,7 @@ from lanewise.autograph.sequences import (
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
+from lanewise.trace.regions import born
 from lanewise.trace.trace import state
 
 #: What a loop goes through by position where nobody else has it: so many items at most.
@@ -50,7 +51,7 @@ def gone_through(iterable: Any) -> Any:
         return iterable
     if isinstance(iterable, (*_TELLING, _REVERSED)):
         found = _by_position(iterable)
-        return iterable if found is None else found
+        return iterable if found is None else born(found)
     if not isinstance(iterable, _COMBINING):
         return iterable
     items = list(itertools.islice(iterable, _MOST_COMBINED + 1))

@@ -12,7 +12,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lanewise.autograph.aliases import as_left, one_of, settle
+from lanewise.autograph.aliases import (
+    MAY_BE_ANOTHER,
+    Shared,
+    as_left,
+    one_of,
+    settle,
+    watch,
+)
 from lanewise.autograph.describe import STANDING
 from lanewise.autograph.optional import apart_from_none, may_be_none, optional
 from lanewise.autograph.state import (
@@ -42,8 +49,9 @@ from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, holds, is_nested
 from lanewise.trace.lending import lend_like
 from lanewise.trace.mixed import Class, as_integer, code_among, note_mixed
+from lanewise.trace.packed import Packed, packed, packing
 from lanewise.trace.regions import Region, born, note_container, note_twins, twins
-from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
+from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, read, weak
 from lanewise.trace.trace import Trace, require_trace, state
 from lanewise.trace.variants import ON_VARIANTS, TAG, Variant, can_be_one, tag_of
 
@@ -74,12 +82,15 @@ class Table:
     """Items side by side, to be picked by an index that is data."""
 
     __slots__ = (
-        "_array", "_classes", "_codes", "_flags", "_items", "_kind", "_parts", "_step", "_weak",
+        "_array", "_classes", "_codes", "_flags", "_items", "_kind", "_packed", "_parts", "_step",
+        "_weak",
     )  # fmt: skip
 
     def __init__(self, items: Sequence[Any], what: str = "a list") -> None:
         first = items[0]
         self._array: Any = None
+        #: The first of arrays of which the data say how long they are; the parts say all of them.
+        self._packed: Packed | None = None
         self._parts: list[Table] | None = None
         self._weak: Any = None
         #: By how much each is more than the one before it, of Python's integers if that is so.
@@ -124,6 +135,8 @@ class Table:
             )
 
     def _stack(self, items: Sequence[Any], kinds: list[Kind]) -> None:
+        if len({kind.shape for kind in kinds}) > 1 and self._pack(items):
+            return
         kind = kinds[0]
         for each in kinds[1:]:
             if each != kind:
@@ -141,6 +154,17 @@ class Table:
             return
         trace = require_trace("a list")
         self._array = np.stack([Tensor(trace, value_of(x, kind)) for x in map(_held, items)])
+
+    def _pack(self, items: Sequence[Any]) -> bool:
+        """Put arrays side by side of which the data say how long they are; whether that can be."""
+        traces = [require_trace("a list")] * len(items)
+        found = packing(items, traces, only_data=True)
+        if not found or any([most is None for axes in found.values() for most in axes.values()]):
+            return False
+        rows = [packed(item, found, trace) for item, trace in zip(items, traces, strict=True)]
+        self._parts = [Table(x) for x in zip(*[row.state_leaves() for row in rows], strict=True)]
+        self._packed = rows[0]
+        return True
 
     @property
     def column(self) -> Any:
@@ -166,6 +190,12 @@ class Table:
             return self._with_class(found, index)
         if self._flags is not None and self._parts is not None:
             return optional(self._parts[0].at(index), self._flags.at(index))
+        if self._packed is not None and self._parts is not None:
+            held = self._packed.from_leaves([part.at(index, is_place) for part in self._parts])
+            found = Tensor(require_trace("a list"), read(held))
+            arrays = [item for item in self._items if type(item) is Tensor]
+            watch(found, Shared("an element of a list", arrays, must_not=MAY_BE_ANOTHER))
+            return found
         if self._parts is not None:
             return rebuilt(self._items[0], [part.at(index, is_place) for part in self._parts])
         if type(self._items[0]) is list:

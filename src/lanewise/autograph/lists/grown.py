@@ -291,8 +291,8 @@ def alike(
         return None
     if kinds == {Grown} and len(stores) == 1 and _is_known_around(*stores.values(), traces):
         return None
-    sizes = {_size(end) for end in ends if type(end) is not Grown}
-    is_long = bool(stores) or len(sizes) > 1 or (always and kinds <= {*LISTS})
+    are_many = len({_size(end) for end in ends if type(end) is not Grown}) > 1
+    is_long = bool(stores) or are_many or (always and kinds <= {*LISTS})
     if not is_long and Columns not in kinds:
         return None
     if not are_held and not all([is_own(end) for end in ends if type(end) in LISTS]):
@@ -427,8 +427,7 @@ def whole(items: Any) -> Any:
         found = whole(*items.lists)
         element = element_of_all([found]) if type(found) is list else None
         return found if element is None else columns_of(found, element)
-    parts = pieces_of(items)
-    element = element_of_all(parts)
+    element = element_of_all(parts := pieces_of(items))
     if element is None:
         raise ControlFlowError(
             f"lists of which the data say how long they are are joined{at(here())} with others, "
@@ -470,10 +469,9 @@ def as_stepping(before: int, items: list[Any]) -> tuple[Any, Any]:
     depends on how many there are.
     """
     element = None if before >= len(items) else element_of_all([items])
-    if element is None or any([_is_narrow(kind) for kind in element.kinds]):
+    if element is None or any(map(_is_narrow, element.kinds)):
         return items, items
-    now = columns_of(items, element)
-    return now.part(slice(before)), now
+    return (now := columns_of(items, element)).part(slice(before)), now
 
 
 def _is_narrow(kind: Kind) -> bool:
@@ -508,6 +506,11 @@ def is_like(items: Any, others: Any) -> bool:
     if type(items) is Grown:
         return items.store is others.store
     return type(items) is Columns and items.element == others.element
+
+
+def has_as_many(items: Any, now: Columns) -> bool:
+    """Whether a list is one of arrays, too, or has as many elements as such."""
+    return type(items) is Columns or (type(items) is list and len(items) == _size(now))
 
 
 def _size(items: Any) -> Any:

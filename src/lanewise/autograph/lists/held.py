@@ -11,7 +11,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from lanewise.autograph.lists.columns import Columns
+from lanewise.autograph.lists.columns import Columns, Element
 from lanewise.autograph.lists.grown import (
     Grown,
     alike,
@@ -26,7 +26,7 @@ from lanewise.autograph.lists.grown import (
 )
 from lanewise.autograph.lists.hooks import listed
 from lanewise.autograph.lists.rows import Row, common_form, nested_of, nesting
-from lanewise.autograph.state import kind_among
+from lanewise.autograph.state import Kind, kind_among
 from lanewise.trace import tree
 from lanewise.trace.contents import (
     LISTS,
@@ -44,6 +44,7 @@ from lanewise.trace.contents import (
 )
 from lanewise.trace.lending import Unknown
 from lanewise.trace.regions import born, note_container, resumed
+from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor
 from lanewise.trace.trace import Trace, state
 
 #: Classes of dicts and sets whose keys may be data.
@@ -294,3 +295,11 @@ def spread_out(args: Sequence[Any]) -> list[Any]:
         else:
             found += listed(each.items)
     return found
+
+
+def numbers_of_array(x: Tensor) -> list[Any]:
+    """Return ``x.tolist()`` of an array of which the data say how long it is."""
+    weak_kind = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[x.dtype.kind]
+    numbers = as_tensor(x.astype(WEAK_DTYPES[weak_kind]))  # a copy
+    kind = Kind(numbers.dtype, (), weak_kind)
+    return held(Columns(Element(tree.flatten(0)[1], (kind,)), [numbers]))

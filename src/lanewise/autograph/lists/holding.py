@@ -28,7 +28,7 @@ from lanewise.autograph.known_calls import is_library
 from lanewise.autograph.lists import algebra, edits, hooks, keyed, nested
 from lanewise.autograph.lists.columns import Columns, Holder
 from lanewise.autograph.lists.grown import held, known_length, side_by_side, whole
-from lanewise.autograph.lists.held import spread_out, unbox
+from lanewise.autograph.lists.held import numbers_of_array, spread_out, unbox
 from lanewise.autograph.lists.loops import (
     _bisect_left,
     _bisect_right,
@@ -576,6 +576,7 @@ ON_CONTENTS.update(
     copied=lambda owner: held(whole(owner)),
     method=_method_of_one,
     listed=_listed,
+    tolist=numbers_of_array,
     filtered=lambda function, items: convert(filtered, HOOKS[0])(function, items),
     keyed=lambda owner, key: keyed.may_be_key(key) and keyed.become(owner) is not None,
     changed_by=keyed.changed_by,
