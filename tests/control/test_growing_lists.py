@@ -647,3 +647,18 @@ def test_largest_tuples():
         return max(out)[0], min(out, key=lambda pair: -pair[0])[0]
 
     assert_like_the_loop(func, N)
+
+
+def of_one_name(x):
+    rows = [[2 * v for v in row] for row in x.reshape(-1, 1)]
+    row, total = [], 0.0
+    for each in rows:
+        row.append(each[0])
+        if each[0] > total:
+            row = [v * 0.5 for v in row if v > 0]
+        total += sum(row) + sum(v for v in [row for row in row]) + (lambda row: row)(1.0)
+    return total, len(row), {row: row + 1 for row in range(3)}[2]
+
+
+def test_variables_of_comprehensions_may_have_the_names_of_lists():
+    assert_like_the_loop(of_one_name, np.random.default_rng(2).normal(size=(5, 20)))

@@ -21,6 +21,7 @@ appends to one.
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from lanewise.autograph.build import (
     Names,
@@ -258,3 +259,36 @@ def can_move(node: ast.expr) -> bool:
         if isinstance(part, ast.comprehension) and part.is_async:
             return False
     return True
+
+
+class OwnNames(ast.NodeTransformer):
+    """Gives variables of comprehensions other names than those of a function's lists.
+
+    In ``cells = [[v for v in row] for row in x]`` and ``row = []`` later, one is not the other.
+    """
+
+    def __init__(self, lists: set[str], names: Names) -> None:
+        self._lists, self._names = lists, names
+        self._renamed: dict[str, str] = {}
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self._renamed.get(node.id, node.id)
+        return node
+
+    def _comprehension(self, node: Any) -> Any:
+        first = node.generators[0]
+        around, iterable = self._renamed, self.visit(first.iter)  # that is not evaluated in it
+        own = {x.id for each in node.generators for x in ast.walk(each.target) if _is_stored(x)}
+        given = {x.arg for x in ast.walk(node) if isinstance(x, ast.arg)}
+        fresh = {name: self._names.fresh(name) for name in sorted((own & self._lists) - given)}
+        self._renamed = {name: new for name, new in around.items() if name not in own} | fresh
+        first.iter = ast.Constant(None)
+        self.generic_visit(node)
+        first.iter, self._renamed = iterable, around
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension  # noqa: N815
+
+
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

@@ -28,7 +28,7 @@ from lanewise.autograph.build import (
     store,
     walrus,
 )
-from lanewise.autograph.comprehensions import EARLY, GROWN, can_move, reduced
+from lanewise.autograph.comprehensions import EARLY, GROWN, OwnNames, can_move, reduced
 from lanewise.autograph.lists.records import with_records
 from lanewise.autograph.lists.syntax import (
     COMPREHENSIONS,
@@ -76,9 +76,9 @@ def with_growing_lists(body: list[ast.stmt], scope: Scope, names: Names) -> list
     """Return a function's statements with hooks for what is done to lists that it makes."""
     body, records = with_records(body, scope, names)
     own = _assigned(body) - scope.parameters
-    uses = _Uses(own)
+    uses, renaming = _Uses(own), OwnNames(own, names)
     for node in body:
-        uses.visit(node)
+        uses.visit(renaming.visit(node))
     changed = (_of_changed_elements(body) & _of_lists(body, own)) - records
     known = uses.all_grown() - uses.barred - changed
     rewrite = _Rewrite(known, names, records)
