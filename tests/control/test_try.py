@@ -935,3 +935,23 @@ def fallen_off(x):
 @pytest.mark.parametrize("f", [fallen, fallen_off])
 def test_a_test_of_a_loop_of_which_a_part_may_raise(f):
     assert_like_the_loop(f, np.array([[3.0, 2.0, 1.0], [5.0, 4.0, 3.0], [1.0, 2.0, 3.0]]))
+
+
+def pops_in_both_branches(codes):
+    stack, failed = [], 0
+    for c in codes:
+        try:
+            if c <= 4:
+                stack.append(int(c))
+            elif c == 5:
+                y, x = stack.pop(), stack.pop()
+                stack.append(x + y)
+            else:
+                stack.append(stack[-1])
+        except IndexError:
+            failed += 1
+    return len(stack), sum(stack), failed
+
+
+def test_a_list_that_no_branch_leaves():
+    assert_like_the_loop(pops_in_both_branches, np.random.default_rng(1).integers(0, 9, (8, 20)))

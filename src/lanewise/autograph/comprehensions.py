@@ -278,7 +278,12 @@ class OwnNames(ast.NodeTransformer):
     def _comprehension(self, node: Any) -> Any:
         first = node.generators[0]
         around, iterable = self._renamed, self.visit(first.iter)  # that is not evaluated in it
-        own = {x.id for each in node.generators for x in ast.walk(each.target) if _is_stored(x)}
+        own = {
+            x.id
+            for each in node.generators
+            for x in ast.walk(each.target)
+            if isinstance(x, ast.Name)
+        }
         given = {x.arg for x in ast.walk(node) if isinstance(x, ast.arg)}
         fresh = {name: self._names.fresh(name) for name in sorted((own & self._lists) - given)}
         self._renamed = {name: new for name, new in around.items() if name not in own} | fresh
@@ -288,7 +293,3 @@ class OwnNames(ast.NodeTransformer):
         return node
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension  # noqa: N815
-
-
-def _is_stored(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

@@ -345,8 +345,8 @@ class Merge:
     def _each(self, function: Callable[..., Any], ends: Sequence[Any]) -> Sequence[Any]:
         """Return what a function makes of what branches left that come to their end."""
         pairs = zip(ends, self.regions, strict=True)
-        given, regions = zip(*[(e, r) for e, r in pairs if e is not DONT_CARE], strict=True)
-        found = function(given, regions)
+        alive = [(end, region) for end, region in pairs if end is not DONT_CARE]
+        found = function(*zip(*alive, strict=True)) if alive else None
         if found is None:
             return ends
         give_up_plain_choice(self.lead, are_lists=True)

@@ -79,6 +79,8 @@ def getitem(a: Any, k: Any) -> Any:
             return getitem(a, k)
     if kind is range and traced(k) is not None:
         return TracedRange(a.start, a.stop, a.step)[k]
+    if kind is list and type(k) is slice and (found := ON_CONTENTS["part"](a, k)) is not None:
+        return found
     _refuse_key(a, k)
 
 

@@ -11,7 +11,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from lanewise.autograph.lists.columns import Columns, Element
+from lanewise.autograph.lists.columns import Columns, Element, columns_of
 from lanewise.autograph.lists.grown import (
     Grown,
     alike,
@@ -303,3 +303,11 @@ def numbers_of_array(x: Tensor) -> list[Any]:
     numbers = as_tensor(x.astype(WEAK_DTYPES[weak_kind]))  # a copy
     kind = Kind(numbers.dtype, (), weak_kind)
     return held(Columns(Element(tree.flatten(0)[1], (kind,)), [numbers]))
+
+
+def part_at(items: list[Any], key: slice) -> Any:
+    """Return ``items[key]`` of a list of Python's and a slice at data; None of other elements."""
+    element = element_of_all([items])
+    if element is None:
+        return None
+    return held(columns_of(items, element).part(key))

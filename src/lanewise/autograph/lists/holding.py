@@ -28,7 +28,7 @@ from lanewise.autograph.known_calls import is_library
 from lanewise.autograph.lists import algebra, edits, hooks, keyed, nested
 from lanewise.autograph.lists.columns import Columns, Holder
 from lanewise.autograph.lists.grown import held, known_length, side_by_side, whole
-from lanewise.autograph.lists.held import numbers_of_array, spread_out, unbox
+from lanewise.autograph.lists.held import numbers_of_array, part_at, spread_out, unbox
 from lanewise.autograph.lists.loops import (
     _bisect_left,
     _bisect_right,
@@ -580,6 +580,7 @@ ON_CONTENTS.update(
     filtered=lambda function, items: convert(filtered, HOOKS[0])(function, items),
     keyed=lambda owner, key: keyed.may_be_key(key) and keyed.become(owner) is not None,
     changed_by=keyed.changed_by,
+    part=part_at,
     set_part=_set_part,
     unpacked=lambda owner, count: hooks.unpacked(whole(owner), count),
     looked_at=lambda owner, name, *args: fn(getattr(owner, name))(*args),
