@@ -34,8 +34,8 @@ FORMS = {
     "records": (random_records.draw, 40),
     "names": (random_names.draw, 60),
     "ways": (random_ways.draw, 40),
-    "tables": (random_tables.draw, 8),
-    "gaps": (random_gaps.draw, 24),
+    "tables": (random_tables.draw, 6),
+    "gaps": (random_gaps.draw, 8),
 }
 CASES = [(form, seed) for form, (_, count) in FORMS.items() for seed in range(count)]
 

@@ -59,7 +59,7 @@ class Writer(random_lists.Writer):
             # What writes None where all are None is not missed, nor are its errors.
             "    w[0], s[0], p[0], a[0][0] = 0.5, 0.25, (0.5, 1), 0.75",
         ]  # fmt: skip
-        for _ in range(3):
+        for _ in range(2):
             self.change("    ")
             self.block("    ", 2)
         ends = (

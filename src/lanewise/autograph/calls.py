@@ -89,7 +89,8 @@ def fn(f: Any, is_first: bool = False) -> Any:
     check_time()
     kind = type(f)
     if kind is MethodType and type(f.__self__) is Tensor:  # most calls of all, so asked first
-        return f
+        is_list = f.__name__ == "tolist"
+        return functools.partial(ON_CONTENTS["tolist"], f.__self__) if is_list else f
     found = MAKERS.get(kind, _other)(f)
     if state.has_contents or is_first:
         found = ON_CONTENTS["call"](f, found)

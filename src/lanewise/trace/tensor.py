@@ -25,7 +25,6 @@ from lanewise.ops.elementwise import elementwise
 from lanewise.ops.lists import Arena
 from lanewise.ops.movement import cast
 from lanewise.ops.registry import Primitive
-from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.foreign import plain_array
 from lanewise.trace.formatting import collecting, placeholder
 from lanewise.trace.origins import refuse_size
@@ -256,8 +255,6 @@ class Tensor:
         if array is not None:
             return array.tolist()
         trace = require_trace(".tolist()")
-        if self.ndim == 1 and isinstance(self.shape[0], Dim):
-            return ON_CONTENTS["tolist"](self)
         return trace.bear([row.tolist() for row in self]) if self.shape else self.item()
 
     def tobytes(self, order: str = "C") -> bytes:

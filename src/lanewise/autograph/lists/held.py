@@ -27,6 +27,7 @@ from lanewise.autograph.lists.grown import (
 from lanewise.autograph.lists.hooks import listed
 from lanewise.autograph.lists.rows import Row, common_form, nested_of, nesting
 from lanewise.autograph.state import Kind, kind_among
+from lanewise.ir.dims import Dim
 from lanewise.trace import tree
 from lanewise.trace.contents import (
     LISTS,
@@ -297,8 +298,10 @@ def spread_out(args: Sequence[Any]) -> list[Any]:
     return found
 
 
-def numbers_of_array(x: Tensor) -> list[Any]:
-    """Return ``x.tolist()`` of an array of which the data say how long it is."""
+def numbers_of_array(x: Tensor) -> Any:
+    """Return ``x.tolist()``, also of an array of which the data say how long it is."""
+    if x.ndim != 1 or not isinstance(x.shape[0], Dim):
+        return x.tolist()
     weak_kind = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[x.dtype.kind]
     numbers = as_tensor(x.astype(WEAK_DTYPES[weak_kind]))  # a copy
     kind = Kind(numbers.dtype, (), weak_kind)
