@@ -164,7 +164,7 @@ def test_what_cannot_be_read():
         with pytest.raises((UnsupportedError, ConcretizationError)):
             lw.vmap(lambda i, table=table: getitem(table, i) and i)(np.array([0, 1]))
     with pytest.raises(UnsupportedError, match="sliced"):
-        lw.vmap(lambda i: getitem([1, 2, 3], slice(0, i)) and i)(np.array([0, 1]))
+        lw.vmap(lambda i: getitem((1, 2, 3), slice(0, i)) and i)(np.array([0, 1]))
     with pytest.raises(TypeError, match="list indices"):
         lw.vmap(lambda x: getitem([1, 2, 3], x))(np.array([0.0, 1.0]))
 

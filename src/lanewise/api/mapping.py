@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lanewise.api.kept import Kept, mapped, with_more_room
+from lanewise.api.lengths import First, with_lengths
 from lanewise.api.outer import Left, is_stateful, left_by, outer_changes, refuse_iterator, settle
 from lanewise.api.plain import is_plain, loop, may_repeat
 from lanewise.api.refused import PlainWay
@@ -25,7 +26,7 @@ from lanewise.errors import CutOffError, LostWriteWarning, UnsupportedError, at,
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Value
 from lanewise.ir.location import Location
-from lanewise.ir.types import NUMERIC_KINDS, array_type
+from lanewise.ir.types import NUMERIC_KINDS, array_type, has_dim
 from lanewise.ops.creation import iota
 from lanewise.ops.regions import PARALLEL, SEQUENTIAL, example_type, map_
 from lanewise.passes.lanes import map_alone
@@ -110,6 +111,7 @@ def output_value(leaf: Any, index: int, result: Any, func: Any, done: str = "map
     ``done`` is what is done with the function.
     """
     if isinstance(leaf, Tensor):
+        state.asked_for_lengths |= has_dim(leaf.shape)
         refuse_escape(leaf, f"returning it from a {done} function")
         return read(in_common(as_tensor(leaf)) if is_mixed(leaf) else leaf)
     path = tree.paths(result, "the result")[index]
@@ -244,7 +246,8 @@ def _run_traced(
 
     try:
         with limited(limit, start):
-            example = in_one_form(attempt)
+            first = First(operands, in_dims, size, given.call) if options.autograph else None
+            example = in_one_form(lambda: with_lengths(first, attempt, lambda: trace))
     except BaseException as error:
         if options.order == SEQUENTIAL and not given.is_empty and is_stateful(error, trace):
             return given.loop()
@@ -400,6 +403,8 @@ def called(
     """Call what traces `func`; return its result, and whether all of its branches raise."""
     try:
         result = call(*args, **kwargs)
+        if state.example is not None:
+            result = ON_CONTENTS["as_long_as"](result, *state.example)
         return ON_CONTENTS["returned"](result, func) if state.has_contents else result, False
     except Stop:
         if current_trace() is not trace:

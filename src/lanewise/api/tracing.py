@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 from weakref import ref
@@ -204,7 +205,8 @@ def _recorded(
         args, kwargs = tree.unflatten(arguments.structure, own.filled)
         given = Given(trace, args, kwargs)
         call = fn(func) if autograph else func
-        result, _ = called(func, trace, call, *args, **kwargs)
+        with own.known():
+            result, _ = called(func, trace, call, *args, **kwargs)
         rebound = given.rebound()
         if rebound:
             result = result, list(rebound.values())
@@ -284,6 +286,16 @@ class _Inputs:
         """Return, by the id of each tensor, what the caller has given, if that is no tensor."""
         pairs = zip(self.tensors, self._arguments.given_data, strict=True)
         return {id(x): given for x, given in pairs if isinstance(given, _GIVEN)}
+
+    @contextmanager
+    def known(self) -> Generator[None]:
+        """Have it known in a ``with`` block what the tensors stand for."""
+        before, given = state.arrays, self.given()
+        state.arrays = {id(x): (x._value, given[id(x)]) for x in self.tensors if id(x) in given}
+        try:
+            yield
+        finally:
+            state.arrays = before
 
     def written(self) -> tuple[int, ...]:
         """Return the positions of those that hold something else than at the start."""

@@ -22,7 +22,7 @@ from lanewise.ir.dims import differ
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.ops.facts import Kind
-from lanewise.trace.contents import Chosen
+from lanewise.trace.contents import Chosen, chosen_by
 from lanewise.trace.lending import refuse_unknown
 from lanewise.trace.mixed import bare as of_one_class
 from lanewise.trace.mixed import is_one_of
@@ -105,6 +105,7 @@ def _is_bool(x: Any) -> Any:
 
 def _may_be_one(first: Any, second: Any) -> bool:
     """Whether two values may be one object in some example."""
+    first, second = chosen_by(first), chosen_by(second)
     kinds = type(first), type(second)
     if Tensor in kinds:
         one, other = (first, second) if kinds[0] is Tensor else (second, first)
@@ -168,4 +169,6 @@ def _is_chosen(obj: Any) -> bool:
     """Whether something may be one or another object."""
     if type(obj) is Tensor:
         return not (_is_new(obj) or is_given(obj))
-    return isinstance(obj, Chosen) or (can_change(obj) and (bool(twins(obj)) or _is_copy(obj)))
+    return isinstance(chosen_by(obj), Chosen) or (
+        can_change(obj) and (bool(twins(obj)) or _is_copy(obj))
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 
@@ -37,6 +38,12 @@ class _State(threading.local):
     #: was not.
     keeps_lengths: bool = False
     gave_up_lengths: bool = False
+    #: What the function that is traced gives for one example, if that is known, and what is raised
+    #: for another that differs; whether it was refused as nobody knew; and by the ids of tensors,
+    #: their values and what they are.
+    example: tuple[Any, Exception] | None = None
+    asked_for_lengths: bool = False
+    arrays: Mapping[int, tuple[Any, Any]] = MappingProxyType({})
     #: When what is traced has taken too long, by `time.perf_counter_ns` (`lanewise.trace.limits`).
     until: float = float("inf")
     #: How many operations the outermost trace that is open may still record.

@@ -45,6 +45,7 @@ from lanewise.autograph.lists.loops import (
     summed,
     times,
 )
+from lanewise.autograph.lists.returned import as_long_as
 from lanewise.autograph.lists.rows import (
     Row,
     common_form,
@@ -482,6 +483,7 @@ def _returned(result: Any, function: Any) -> Any:
     if not all([type(x) is list or type(x.length) is int for x in lists.values()]):
         owners = [leaf for leaf in leaves if type(leaf) in LISTS]
         place = next((x.place for each in owners for x in each if type(x) is Contents), None)
+        state.asked_for_lengths = True
         raise UnsupportedError(
             f"{function_name(function)} returns a list whose length is data{at(place)}: an array "
             "has one length for all examples. Return what is asked of it, such as its length or "
@@ -581,6 +583,7 @@ ON_CONTENTS.update(
     keyed=lambda owner, key: keyed.may_be_key(key) and keyed.become(owner) is not None,
     changed_by=keyed.changed_by,
     part=part_at,
+    as_long_as=as_long_as,
     set_part=_set_part,
     unpacked=lambda owner, count: hooks.unpacked(whole(owner), count),
     looked_at=lambda owner, name, *args: fn(getattr(owner, name))(*args),
