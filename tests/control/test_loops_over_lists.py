@@ -124,7 +124,73 @@ def comprehensions(x):
     return *found, {i: put(v) for i, v in enumerate(a)}[3], [put(v) for v in a if v > -9][3], sum(a)
 
 
+def pairs_of_one_iterator(x):
+    a, t = x.tolist(), 0.0
+    it = iter(a)
+    for u, v in zip(it, it, strict=False):
+        t = t * 0.5 + u * v
+    again = iter(a)
+    found = [u * v for u, v in zip(again, again, strict=False)]
+    return t, sum(found), len(list(it))
+
+
+def iterators_that_others_have(x):
+    a, t = x.tolist(), 0.0
+    it, pairs = iter(a), zip(a, a[1:], strict=False)
+    for i, (u, v) in enumerate(pairs):
+        t = t * 0.5 + u * v
+        if i == 3:
+            break
+    for u, _ in zip(it, x, strict=False):
+        t = t * 0.5 + u
+        if t > 99:
+            break
+
+    def rest():
+        return pairs
+
+    for u, _ in rest():
+        t += u
+        if u is not None:
+            break
+    return t, next(pairs)[0], len(list(it))
+
+
+def of_all_kinds(x):
+    a, t = x.tolist(), 0.0
+    for i, v in enumerate(reversed(a)):
+        t = t * 0.5 + v * i
+    for (i, v), w in zip(enumerate(a, 1), map(abs, a), strict=True):
+        t = t * 0.5 + v * i - w
+    for v in map(lambda p, q: p * q, a, a[1:]):
+        t = t * 0.5 + v
+    for i, c in enumerate("abc"):
+        t += i * ord(c)
+    for i, k in enumerate({1: 2, 3: 4}):
+        t += i * k
+    for u, v in zip(a, itertools.count(), strict=False):
+        t += u * v
+    return t
+
+
+def generators_of_iterators(x):
+    def differences(a):
+        it = iter(a)
+        for u, v in zip(it, it, strict=False):
+            yield u - v
+
+    def weighted(a):
+        for i, v in enumerate(a):
+            yield i * v
+
+    t = 0.0
+    for v in itertools.chain(differences(x.tolist()), weighted(x.tolist())):
+        t = t * 0.5 + v
+    return t
+
+
 ALL = [
+    pairs_of_one_iterator, iterators_that_others_have, of_all_kinds, generators_of_iterators,
     an_entry, entries_at_data, of_two, its_length, rows, rows_that_differ, a_generator,
     comprehensions,
 ]  # fmt: skip

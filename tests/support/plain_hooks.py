@@ -179,6 +179,10 @@ def gone_through(iterable):
     return iterable
 
 
+def through(function, *args, **kwargs):
+    return function(*args, **kwargs)
+
+
 def in_turn(iterable):
     return iterable
 

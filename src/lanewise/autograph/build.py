@@ -201,3 +201,17 @@ def deep_recursion() -> Generator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
+
+
+def through(node: ast.expr) -> ast.expr:
+    """Return what a loop goes through: by position, what Python's own functions make of lists."""
+    match node:
+        case ast.Call(
+            ast.Name("zip" | "map" | "enumerate" | "reversed") as function, args, options
+        ):
+            if any([isinstance(x, ast.Starred) for x in args]) or None in [x.arg for x in options]:
+                return node
+            made = hook("through", function, *map(through, args))
+            made.keywords = options
+            return place(made, node)
+    return node

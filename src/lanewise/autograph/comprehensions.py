@@ -39,6 +39,7 @@ from lanewise.autograph.build import (
     negate,
     place,
     statement,
+    through,
     walrus,
 )
 from lanewise.autograph.scopes import (
@@ -121,7 +122,8 @@ class Reductions(ast.NodeTransformer):
         """Return what a comprehension goes through."""
         given = node.generators[0].iter
         found = self.visit(given)
-        return place(hook("gone_through", found), given) if type(given) is ast.Call else found
+        is_new = type(given) is ast.Call
+        return place(hook("gone_through", through(found)), given) if is_new else found
 
     def _passed(self, node: Comprehension) -> list[str]:
         """Return the variables of lambdas and comprehensions around that a comprehension uses."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from lanewise.autograph.build import Names, Unconvertible, hook, place
+from lanewise.autograph.build import Names, Unconvertible, hook, place, through
 from lanewise.autograph.desugar import desugar
 from lanewise.autograph.jumps import Lowered, leaving
 from lanewise.autograph.rewrite import Statements
@@ -92,6 +92,8 @@ class Suspending:
         if not any(isinstance(part, (ast.stmt, ast.ExceptHandler, ast.match_case))
                    for part in ast.iter_child_nodes(node)):  # fmt: skip
             return [self.defined(node)] if _is_apart(node) else self.statements.block([node])
+        if isinstance(node, ast.For):
+            node.iter = through(node.iter)
         for name in ("test", "iter", "subject"):
             if hasattr(node, name):
                 setattr(node, name, self.visit(getattr(node, name)))

@@ -23,6 +23,7 @@ from lanewise.autograph.iterables import (
     in_turn,
     named,
     taken_at_once,
+    through,
     unstopped,
 )
 from lanewise.autograph.lists import gathered  # noqa: F401  (more that folds)
@@ -174,6 +175,7 @@ __all__ = [
     "spread",
     "taken_at_once",
     "text",
+    "through",
     "total_of",
     "try_",
     "unpacked",

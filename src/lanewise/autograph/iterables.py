@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from lanewise.autograph.calls import fn
 from lanewise.autograph.sequences import (
     Enumerated,
     Items,
@@ -20,7 +21,9 @@ from lanewise.autograph.sequences import (
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
+from lanewise.trace.contents import concerns
 from lanewise.trace.regions import born
+from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
 
 #: What a loop goes through by position where nobody else has it: so many items at most.
@@ -31,38 +34,61 @@ _COMBINING = (
 _MOST_COMBINED = 10_000
 
 
-#: Iterators of Python's own that say what they go through, and from where on.
-_TELLING = (
-    zip,
-    map,
-    enumerate,
-    reversed,
-    *(type(iter(x)) for x in ([], (), range(1), np.zeros(1))),
-)
-_REVERSED = type(reversed([]))
-
-
 def gone_through(iterable: Any) -> Any:
-    """Return what a loop goes through that nobody else has: by position, where that can be.
-
-    That is what `zip`, `map`, `enumerate` and `reversed` made of lists, and few combinations.
-    """
-    if state.trace is None:
-        return iterable
-    if isinstance(iterable, (*_TELLING, _REVERSED)):
-        found = _by_position(iterable)
-        return iterable if found is None else born(found)
-    if not isinstance(iterable, _COMBINING):
+    """Return what a loop goes through that nobody else has: a list of few combinations."""
+    if not isinstance(iterable, _COMBINING) or state.trace is None:
         return iterable
     items = list(itertools.islice(iterable, _MOST_COMBINED + 1))
     return items if len(items) <= _MOST_COMBINED else itertools.chain(items, iterable)
+
+
+def through(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """``zip(a, b)``, and such, which a loop goes through and nobody else has: by position.
+
+    So the loop can be recorded, and what lists hold is read when each is its turn.
+    """
+    make = None if state.trace is None else _MAKING.get(function)
+    found = None if make is None else make(*args, **kwargs)
+    return fn(function)(*args, **kwargs) if found is None else born(found)
+
+
+def _items(x: Any) -> Items | None:
+    """Return what is gone through by position, unless that is an iterator that others may have."""
+    is_sequence = type(x) in (list, tuple, range) or isinstance(x, Items)
+    is_array = isinstance(x, (Tensor, np.ndarray)) and x.ndim
+    return as_sequence(x) if is_sequence or is_array or concerns(x) else None
+
+
+def _zipped(*parts: Any, strict: Any = False) -> Items | None:
+    items = [each for each in map(_items, parts) if each is not None]
+    return Zipped(items, strict) if items and len(items) == len(parts) else None
+
+
+def _mapped(function: Any, *parts: Any) -> Items | None:
+    zipped = _zipped(*parts)
+    return Mapped(fn(function), zipped) if isinstance(zipped, Zipped) else None
+
+
+def _enumerated(items: Any, start: Any = 0) -> Items | None:
+    whole = _items(items) if type(start) is int else None
+    return None if whole is None else Enumerated(whole, start)
+
+
+def _reversed(items: Any) -> Items | None:
+    whole = _items(items) if type(items) in (list, tuple, range) else None
+    return None if whole is None else Reversed(whole)
+
+
+_MAKING: dict[Any, Callable[..., Items | None]] = {
+    zip: _zipped, map: _mapped, enumerate: _enumerated, reversed: _reversed,
+}  # fmt: skip
 
 
 def in_turn(iterable: Any) -> Any:
     """What a loop that is Python's own goes through: what a list holds when each is its turn."""
     if state.trace is None:
         return iterable
-    found = as_sequence(iterable) if type(iterable) is list else gone_through(iterable)
+    found = as_sequence(iterable) if type(iterable) is list else iterable
     return _taken(found) if isinstance(found, (Listed, Zipped, Enumerated, Mapped)) else iterable
 
 
@@ -71,30 +97,6 @@ def _taken(items: Items) -> Iterator[Any]:
     while position < items.length:
         yield items.at(position)
         position += 1
-
-
-def _by_position(iterator: Any) -> Items | None:
-    """Return the items of an iterator of Python's that has not begun; None of any other."""
-    if isinstance(iterator, Items):
-        return None if iterator._taken else iterator
-    if not isinstance(iterator, (*_TELLING, _REVERSED)):
-        return None
-    made_by, parts, *rest = iterator.__reduce__()
-    if made_by is iter:
-        return None if rest and rest[0] else as_sequence(parts[0])
-    if made_by in (zip, map):
-        given = parts if made_by is zip else parts[1:]
-        items = [each for each in map(_by_position, given) if each is not None]
-        if len(items) < len(given) or not items:
-            return None
-        zipped = Zipped(items, made_by is zip and bool(rest))
-        return zipped if made_by is zip else Mapped(parts[0], zipped)
-    if made_by is enumerate:
-        whole, start = _by_position(parts[0]), parts[1]
-        return None if whole is None or traced(start) is not None else Enumerated(whole, start)
-    is_new = bool(rest) and rest[0] == len(parts[0]) - 1
-    whole = as_sequence(parts[0]) if is_new else None
-    return None if whole is None else Reversed(whole)
 
 
 def taken_at_once(iterable: Any, *lists: Any) -> Any:

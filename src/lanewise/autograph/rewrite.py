@@ -76,6 +76,7 @@ from lanewise.autograph.build import (
     place_all,
     statement,
     store,
+    through,
     tuple_,
     walrus,
 )
@@ -171,7 +172,8 @@ class Statements:
         flag = self.flags.get(node)
         flags: list[ast.expr] = [load(flag)] if flag else []
         is_new = isinstance(node.iter, ast.Call)
-        items = place(hook("gone_through", node.iter), node.iter) if is_new else node.iter
+        iterable = through(node.iter)
+        items = place(hook("gone_through", iterable), iterable) if is_new else iterable
         if lists := _taken_at_once(node):
             items = place(hook("taken_at_once", items, *map(load, lists)), items)
         start = hook("for_", self.visit(items), labels, tuple_(names), constant(flag))
