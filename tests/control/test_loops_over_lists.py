@@ -136,7 +136,8 @@ def pairs_of_one_iterator(x):
 
 def iterators_that_others_have(x):
     a, t = x.tolist(), 0.0
-    it, pairs = iter(a), zip(a, a[1:], strict=False)
+    others = a[1:]
+    it, pairs = iter(a), zip(a, others, strict=False)
     for i, (u, v) in enumerate(pairs):
         t = t * 0.5 + u * v
         if i == 3:

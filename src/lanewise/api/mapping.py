@@ -401,10 +401,11 @@ def called(
     func: Any, trace: Trace, call: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> tuple[Any, bool]:
     """Call what traces `func`; return its result, and whether all of its branches raise."""
+    example, state.example = state.example, None  # that of maps within is another
     try:
         result = call(*args, **kwargs)
-        if state.example is not None:
-            result = ON_CONTENTS["as_long_as"](result, *state.example)
+        if example is not None:
+            result = ON_CONTENTS["as_long_as"](result, *example)
         return ON_CONTENTS["returned"](result, func) if state.has_contents else result, False
     except Stop:
         if current_trace() is not trace:
