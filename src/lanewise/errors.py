@@ -65,7 +65,7 @@ class DataDependentShapeError(UnsupportedError):
     --------
     >>> import numpy as np
     >>> import lanewise as lw
-    >>> lw.vmap(lambda x: x[x > 0])(np.ones((2, 3)))
+    >>> lw.vmap(lambda x: x[x > 0])(np.array([[1.0, -1.0], [2.0, 3.0]]))
     Traceback (most recent call last):
     ...
     lanewise.errors.DataDependentShapeError: ... Use np.where(mask, x, fill)...

@@ -199,7 +199,7 @@ def test_traced_masks_are_refused_where_the_shape_depends_on_them():
         lambda x: x[x > 1, None],
     ):
         with pytest.raises(DataDependentShapeError, match=r"np\.where"):
-            lw.vmap(func)(np.ones((2, 3)))
+            lw.vmap(func)(np.array([[2.0, 2.0, 1.0], [2.0, 2.0, 2.0]]))
 
 
 # --- views --------------------------------------------------------------------------------------

@@ -78,7 +78,8 @@ def with_lengths(
     except UnsupportedError as error:
         trace, refusal = trace_of(), error
         does_more = trace.token is not None or trace.changes or trace.streams or trace.states
-        is_asked = state.asked_for_lengths and not does_more
+        # A slice that was cut off says more than that its length is data.
+        is_asked = state.asked_for_lengths and not does_more and not state.room
         found = first.result() if is_asked and first is not None else None
         if found is None:
             raise

@@ -407,8 +407,8 @@ def _elements(node: ast.expr, taker: ast.Name | None = None) -> ast.expr:
     match node:
         case ast.Call(ast.Attribute(value, "tolist"), [], []):
             return place(hook("elements", value, *([clone(taker)] if taker else [])), node)
-        case ast.Call(ast.Name("enumerate" | "reversed" | "zip") as name) if taker is None:
-            node.args = [_elements(part, name) for part in node.args]
+        case ast.Call(ast.Attribute(_, "through"), [ast.Name() as name, *parts]) if _is_hook(node):
+            node.args[1:] = [_elements(part, name) for part in parts]
     return node
 
 
