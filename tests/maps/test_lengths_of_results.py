@@ -146,3 +146,12 @@ def test_nobody_knows_which_list_is_which_once_elements_are_given_back():
 
     with pytest.raises(ConcretizationError, match="one object"):
         lw.vmap(func)(K[:, :6])
+
+
+def test_of_no_example_nothing_is_known():
+    for called in (lw.vmap(parted), lw.function(lw.vmap(parted))):
+        with pytest.raises(DataDependentShapeError):
+            called(X[:0])
+    called = lw.function(lw.vmap(parted))
+    np.testing.assert_array_equal(called(X[:1])[0], [parted(X[0])[0]])
+    np.testing.assert_array_equal(called(X[::-2])[0], [parted(x)[0] for x in X[::-2]])

@@ -45,6 +45,8 @@ class First(NamedTuple):
         arrays = [_array_of(x) if type(x) is Tensor else x for x in self.operands]
         if any([type(x) is not np.ndarray for x in arrays]) or self.size == 0:
             return None
+        if any([not x.shape[d] for x, d in zip(arrays, self.axes, strict=True) if d is not None]):
+            return None
         rows = [
             x.copy() if axis is None else np.take(x, 0, axis)
             for x, axis in zip(arrays, self.axes, strict=True)

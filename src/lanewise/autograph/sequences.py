@@ -8,7 +8,7 @@ its length is known it can be iterated natively, which unrolls the loop.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import reduce
 from typing import Any, NoReturn
 
@@ -26,12 +26,11 @@ from lanewise.trace.data_indexing import require_whole
 from lanewise.trace.mixed import is_mixed
 from lanewise.trace.origins import origin_of
 from lanewise.trace.regions import Region, note_attribute
-from lanewise.trace.scratch import is_around
 from lanewise.trace.sizes import dim_of, number_of
 from lanewise.trace.slots import ContainerSlot
 from lanewise.trace.tensor import Tensor, as_tensor, read, weak
 from lanewise.trace.tensor_array import TensorArray
-from lanewise.trace.trace import Trace, require_trace, state
+from lanewise.trace.trace import require_trace
 
 
 class Items(ABC):
@@ -257,16 +256,11 @@ class Elements(Items):
 class Listed(Items):
     """The elements of a list or tuple, as they are when each is its turn."""
 
-    __slots__ = ("_home", "_seen", "_table", "items")
+    __slots__ = ("items",)
     stands_for = "list"
 
     def __init__(self, items: Any) -> None:
         self.items = items
-        self._table: Table | None = None
-        #: What it is of, and where it was made: a region that was given up since has no use for
-        #: others.
-        self._seen: Sequence[Any] = ()
-        self._home: Trace | None = None
         self._taken = 0
 
     @property
@@ -284,23 +278,16 @@ class Listed(Items):
         if concerns(self.items):
             return self._arrays.can_roll
         try:
-            self._as_table()
+            Table(self.items)
         except TypeError:
             return False
         return True
-
-    def _as_table(self) -> Table:
-        is_same = len(self._seen) == len(self.items) and all(map(_is, self._seen, self.items))
-        if self._table is None or not is_same or not is_around(self._home):
-            self._table, self._home = Table(self.items), state.trace
-            self._seen = tuple(self.items)
-        return self._table
 
     def at(self, position: Any) -> Any:
         if concerns(self.items):
             return self._arrays.at(position)
         if isinstance(position, Tensor):
-            return self._as_table().at(position)
+            return Table(self.items).at(position)  # of what they hold by now
         return self.items[position]
 
 
