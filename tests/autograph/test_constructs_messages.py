@@ -395,15 +395,16 @@ def test_messages_name_no_inner_names():
     assert re.search(r"test_constructs_messages\.py:\d+", str(info.value))
 
 
-class Slots:
-    __slots__ = ("a",)
-
+class Asking:
     def __init__(self, a):
         self.a = a
 
+    def __getattr__(self, name):
+        return name
 
-def chosen_slots(x):
-    return (Slots(x) if x > 0 else Slots(1.0)).a
+
+def chosen_that_ask(x):
+    return (Asking(x) if x > 0 else Asking(1.0)).a
 
 
 def chosen_sets(x):
@@ -431,7 +432,10 @@ class Row:
 @pytest.mark.parametrize(
     ("func", "message"),
     [
-        (chosen_slots, "of type Slots in one branch and another Slots in another .* a dataclass"),
+        (
+            chosen_that_ask,
+            "of type Asking in one branch and another Asking in another .* a dataclas",
+        ),
         (chosen_sets, "is a set with keys .* in one branch and another set with keys "),
         (
             an_entry_that_differs,

@@ -78,7 +78,7 @@ def test_what_is_assigned_to_a_class_meanwhile_stays():
 
     Own.label = "kept"
     first = Own.area
-    following = Following(lambda name, value: None)
+    following = Following(lambda cls, name, value: None)
     ON_OUTERMOST.pop()
     following.add(Own)
     assert Own.area is first and Own.label == "kept"

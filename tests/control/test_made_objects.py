@@ -66,6 +66,14 @@ class Machine:
             self.count += 1
 
 
+class Answering:
+    def __init__(self, a):
+        self.a = a
+
+    def __getattr__(self, name):
+        return name
+
+
 class Ring:
     def __init__(self, value):
         self.value, self.me = value, self
@@ -301,10 +309,8 @@ def looked_for_in_a_list(x):
     return 1.0 if last in found else 0.0
 
 
-def with_a_history(x):
-    p = Part(x[0]) if x[1] > 0 else Part(x[2])
-    p.history.append(1.0)
-    return len(p.history)
+def that_answers_to_any_name(x):
+    return (Answering(x[0]) if x[1] > 0 else Answering(1.0)).a
 
 
 def that_holds_itself(x):
@@ -329,7 +335,8 @@ def linked(x):
     "f",
     [
         changed_under_another_name, asked_which_it_is, asked_whether_they_are_equal,
-        changed_once_in_a_list, looked_for_in_a_list, with_a_history, that_holds_itself, linked,
+        changed_once_in_a_list, looked_for_in_a_list, that_answers_to_any_name,
+        that_holds_itself, linked,
     ],
 )  # fmt: skip
 def test_where_it_matters_which_one_it_is_the_plain_loop_runs(f, monkeypatch):

@@ -14,6 +14,7 @@ from support import (
     random_gaps,
     random_lists,
     random_names,
+    random_objects,
     random_records,
     random_rows,
     random_tables,
@@ -36,6 +37,7 @@ FORMS = {
     "ways": (random_ways.draw, 40),
     "tables": (random_tables.draw, 6),
     "gaps": (random_gaps.draw, 8),
+    "objects": (random_objects.draw, 12),
 }
 CASES = [(form, seed) for form, (_, count) in FORMS.items() for seed in range(count)]
 
@@ -43,6 +45,7 @@ CASES = [(form, seed) for form, (_, count) in FORMS.items() for seed in range(co
 @pytest.mark.parametrize(("form", "seed"), CASES, ids=[f"{form}-{seed}" for form, seed in CASES])
 def test_like_the_loop(form, seed):
     helpers = random_lists.HELPERS | random_records.HELPERS | random_names.HELPERS
+    helpers |= random_objects.HELPERS
     func = define(FORMS[form][0](seed), np=np, **helpers)
     batches = random_lists.arguments(seed)
     with warnings.catch_warnings():

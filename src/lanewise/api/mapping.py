@@ -40,10 +40,10 @@ from lanewise.trace.limits import limited
 from lanewise.trace.mixed import in_common, is_mixed
 from lanewise.trace.origins import refuse_escape
 from lanewise.trace.regions import Watched
-from lanewise.trace.tensor import Tensor, as_tensor, lift, read
+from lanewise.trace.tensor import Tensor, as_tensor, lift, read, unwrapped
 from lanewise.trace.trace import Stateful, Stop, Trace, current_trace, resolve, state, where
 from lanewise.trace.variable import Assigned, Variable, taken
-from lanewise.trace.variants import Variant
+from lanewise.trace.variants import Variant, are_integers
 
 #: The size of the outermost map, which is an argument of the executable.
 BATCH = Dim.symbol("batch")
@@ -110,6 +110,8 @@ def output_value(leaf: Any, index: int, result: Any, func: Any, done: str = "map
 
     ``done`` is what is done with the function.
     """
+    if done == "mapped" and are_integers(leaf):
+        leaf = unwrapped(leaf)  # of an `IntEnum`, which the array of the results has as a number
     if isinstance(leaf, Tensor):
         state.asked_for_lengths |= has_dim(leaf.shape)
         refuse_escape(leaf, f"returning it from a {done} function")

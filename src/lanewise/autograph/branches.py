@@ -73,19 +73,19 @@ def truth(tensor: Tensor) -> Value:
 
 def _answer(x: Any) -> Any:
     """Return the truth of an object as a number of Python's."""
-    tensor = asked(x)
-    if tensor is None:
-        return bool(x)
-    value = truth(tensor)
+    found = asked(x)
+    if type(found) is not Tensor:
+        return bool(found)
+    value = truth(found)
     return Tensor(require_trace("a test"), value, None, bool)
 
 
 def not_(x: Any) -> Any:
     """``not x``."""
-    tensor = asked(x)
-    if tensor is None:
-        return not x
-    value = truth(tensor)
+    found = asked(x)
+    if type(found) is not Tensor:
+        return not found
+    value = truth(found)
     trace = require_trace("not")
     (result,) = trace.record(elementwise(np.logical_not), (value,), {"dtype": None})
     return Tensor(trace, result, None, bool)
@@ -296,8 +296,11 @@ class Branches:
         self._has_stopped = False
 
     def __iter__(self) -> Iterator[bool]:
+        tag, *sides = require_trace("a branch").outermost().answers.get(self._test, (None,))
         for branch in (True, False):
             self._fork.open()
+            if sides:
+                self._fork.regions[-1].facts[id(tag)] = sides[not branch]
             yield branch
 
     def end(self, state: tuple[Any, ...], rest: tuple[Any, ...] = ()) -> tuple[Any, ...]:
@@ -396,10 +399,10 @@ def branches(
     """
     if isinstance(test, bool):
         return _TRUE if test else _FALSE
-    tensor = asked(test)
-    if tensor is None:
-        return _TRUE if test else _FALSE
-    return Branches(tensor, names, state, rest)
+    found = asked(test)
+    if type(found) is not Tensor:
+        return _TRUE if found else _FALSE
+    return Branches(found, names, state, rest)
 
 
 # --- expressions ----------------------------------------------------------------------------------
@@ -469,18 +472,18 @@ class Either:
 
 def and_(first: Any, is_test: bool = False) -> Any:
     """Begin ``first and second``, of which only the truth is asked for in a test: see `Either`."""
-    tensor = asked(first)
-    if tensor is not None:
-        return Either(first, tensor, True, is_test)
-    return _SECOND if first else Known(first)
+    found = asked(first)
+    if type(found) is Tensor:
+        return Either(first, found, True, is_test)
+    return _SECOND if found else Known(first)
 
 
 def or_(first: Any, is_test: bool = False) -> Any:
     """Begin ``first or second``, of which only the truth is asked for in a test: see `Either`."""
-    tensor = asked(first)
-    if tensor is not None:
-        return Either(first, tensor, False, is_test)
-    return Known(first) if first else _SECOND
+    found = asked(first)
+    if type(found) is Tensor:
+        return Either(first, found, False, is_test)
+    return Known(first) if found else _SECOND
 
 
 class Choice:
@@ -535,10 +538,10 @@ class TracedChoice:
 
 def ifexp(test: Any) -> Any:
     """Begin a conditional expression."""
-    tensor = asked(test)
-    if tensor is not None:
-        return TracedChoice(tensor)
-    return _FIRST_CHOICE if test else _SECOND_CHOICE
+    found = asked(test)
+    if type(found) is Tensor:
+        return TracedChoice(found)
+    return _FIRST_CHOICE if found else _SECOND_CHOICE
 
 
 # --- by name --------------------------------------------------------------------------------------

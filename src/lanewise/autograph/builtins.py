@@ -14,7 +14,6 @@ import itertools
 import operator
 import queue
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -45,8 +44,10 @@ from lanewise.autograph.tables import Picked, Table
 from lanewise.autograph.values import (
     both,
     choose,
+    compares_by_data,
     either,
     ensure,
+    is_ordered_by_code,
     less,
     negated,
     python_number,
@@ -55,6 +56,7 @@ from lanewise.autograph.values import (
     stand_in,
     traced,
     truth,
+    truth_method,
 )
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import Dim
@@ -68,9 +70,10 @@ from lanewise.trace.mixed import as_integer
 from lanewise.trace.regions import Region, born, is_watched, note_length
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.sizes import number_of, of_sizes, sizes
-from lanewise.trace.tensor import Tensor, as_tensor, emit, stack_nested, weak
+from lanewise.trace.tensor import STANDS_FOR, Tensor, as_tensor, emit, stack_nested, weak
 from lanewise.trace.tensor_array import TensorArray
 from lanewise.trace.trace import state
+from lanewise.trace.variants import Variant
 from lanewise.trace.weak import weak_kind
 
 _INT = np.dtype(np.int64)
@@ -134,8 +137,8 @@ def complex_(*args: Any, **kwargs: Any) -> Any:
 @replaces(builtins.bool)
 def bool_(x: Any = False, /) -> Any:
     """``bool``."""
-    tensor = asked(x)
-    return bool(x) if tensor is None else truth(tensor)
+    found = asked(x)
+    return truth(found) if type(found) is Tensor else bool(found)
 
 
 ROWS[operator.truth] = bool_
@@ -144,8 +147,7 @@ ROWS[operator.truth] = bool_
 @replaces(operator.not_)
 def not_(x: Any) -> Any:
     """``operator.not_``."""
-    tensor = asked(x)
-    return operator.not_(x) if tensor is None else negated(truth(tensor))
+    return negated(bool_(x))
 
 
 @replaces(operator.index)
@@ -164,6 +166,7 @@ def index_(x: Any) -> Any:
 @replaces(builtins.range)
 def range_(*args: Any) -> Any:
     """``range``: of ends that may be data."""
+    args = tuple([STANDS_FOR[Variant](x) if type(x) is Variant else x for x in args])
     if not any([traced(x) is not None for x in args]):
         return range(*args)
     problem = "'float' object cannot be interpreted as an integer"
@@ -274,7 +277,10 @@ def list_(*args: Any) -> list[Any]:
 @replaces(builtins.filter)
 def filter_(function: Any, iterable: Any) -> Any:
     """``filter``: a list where data decide which elements there are."""
-    is_followed = is_data(iterable) or (type(iterable) in (list, tuple) and is_traced(iterable))
+    is_followed = is_data(iterable)
+    if type(iterable) in (list, tuple) and not is_followed:
+        is_asked = function is None and any([truth_method(x) for x in iterable])
+        is_followed = is_asked or is_traced(iterable)
     if is_followed:
         return ON_CONTENTS["filtered"](function, iterable)
     return filter(function, iterable)
@@ -319,7 +325,8 @@ def _quantifier(name: str, combine: Callable[..., Any], settles: bool) -> Callab
         tensor = traced(iterable)
         if tensor is not None and tensor.ndim == 1:
             return weak(getattr(np, name)(tensor), bool)
-        if isinstance(iterable, (list, tuple)) and not is_traced(iterable):
+        is_known = isinstance(iterable, (list, tuple)) and not is_traced(iterable)
+        if is_known and not any([truth_method(x) for x in iterable]):
             return plain(iterable)
         result: Any = not settles
         for item in iterable:
@@ -358,7 +365,7 @@ def _extreme(name: str, is_better: Callable[[Any, Any], Any], far: float) -> Cal
                     return _best_of_row(tensor)
             items = list(args[0])
         keys = items if key is None else [key(item) for item in items]
-        if not (is_traced(keys) or any(map(_is_ordered_by_code, keys))):
+        if not compares_by_data(*keys):
             if key is None or not items:
                 return plain(items, **options)
             return items[plain(range(len(items)), key=keys.__getitem__)]
@@ -416,11 +423,6 @@ def _decided(ufunc: np.ufunc, x: Any, y: Any) -> bool | None:
     return None
 
 
-def _is_ordered_by_code(x: Any) -> bool:
-    """Whether a user's code says what an object is less than."""
-    return isinstance(getattr(type(x), "__lt__", None), FunctionType)
-
-
 _ITEMS = "what min() or max() with a key chooses from"
 min_ = replaces(builtins.min)(_extreme("min", less, np.inf))
 max_ = replaces(builtins.max)(_extreme("max", lambda x, y: less(y, x), -np.inf))
@@ -433,16 +435,37 @@ def sorted_(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> list[
         return ON_CONTENTS["listed"](sorted, iterable, key=key, reverse=reverse)
     items = list(iterable)
     keys = items if key is None else [key(item) for item in items]
-    if not is_traced(keys) or len(items) < 2:
+    if not compares_by_data(*keys) or len(items) < 2:
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
         return born([items[i] for i in order])
     if traced(reverse) is not None:
         raise UnsupportedError(f"sorted(reverse=) takes a plain truth value{at(here())}")
     if reverse:  # equal ones keep their order, so turn before and after
         items, keys = items[::-1], keys[::-1]
-    order = ranked(_columns(keys))
+    order = _placed(keys) if _is_compared_in_pairs(keys) else ranked(_columns(keys))
     found = Table(items, "a list that is sorted by data").reordered(order)
     return born(found[::-1] if reverse else found)
+
+
+def _is_compared_in_pairs(keys: Sequence[Any]) -> bool:
+    """Whether the order of keys is no order of numbers: a user's code says what it is."""
+    kinds = set(map(type, keys))
+    parts = [x for x in keys if type(x) in (list, tuple)]
+    return any(map(is_ordered_by_code, kinds)) or any(map(_is_compared_in_pairs, parts))
+
+
+def _placed(keys: Sequence[Any]) -> Tensor:
+    """Return the places of objects in order: each pair is compared, as often as it takes."""
+    places: list[Any] = [0] * len(keys)  # how many of the others are before each
+    for i, own in enumerate(keys):
+        for j, other in enumerate(keys[:i]):
+            is_before = as_tensor(less(own, other)).astype(np.intp)
+            places[j] = places[j] + is_before
+            places[i] = places[i] + (1 - is_before)
+    found = stack_nested(places)
+    order = np.argsort(found)
+    problem = ValueError("sorted() of objects of which none is the least: they have no order")
+    return ensure(order, np.all(found[order] == np.arange(len(keys))), problem)
 
 
 def _columns(keys: list[Any]) -> list[Tensor]:

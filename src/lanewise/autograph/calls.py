@@ -28,9 +28,11 @@ from numpy.polynomial._polybase import ABCPolyBase
 from lanewise.autograph.advice import without_data
 from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.effects import Catching, followed, followed_class, followed_stream
+from lanewise.autograph.enumerations import followed_members
 from lanewise.autograph.following import Following
 from lanewise.autograph.foreign import guarded, refuse_writing
 from lanewise.autograph.known_calls import EFFECTS, is_library, name_of
+from lanewise.autograph.orders import OF_TOTAL_ORDERING, of_dataclass
 from lanewise.autograph.reached import know_reached
 from lanewise.autograph.state import DONT_CARE
 from lanewise.ir.location import is_own_file
@@ -151,6 +153,10 @@ def _remember(code: CodeType, stays: bool) -> bool:
     key = id(code)
     _codes[key] = ref(code, lambda _: _codes.pop(key, None)), stays
     return stays
+
+
+for _code in OF_TOTAL_ORDERING:
+    _remember(_code, stays=False)
 
 
 def _function(f: Any) -> Any:
@@ -291,6 +297,8 @@ def _class(cls: Any) -> Any:
     if _is_masked(cls):
         return without_data(cls, _INSTEAD_OF_MASKS)
     how = _known_class(cls)
+    if (members := followed_members(cls)) is not None:
+        return members
     if how == "converted":
         return functools.partial(_construct, cls)
     found = followed_class(cls)
@@ -339,8 +347,11 @@ def _is_users(f: Any) -> bool:
     return isinstance(f, FunctionType) and (is_converted(f.__code__) or not _stays(f.__code__))
 
 
-def _member(name: str, value: Any) -> Any:
+def _member(cls: type, name: str, value: Any) -> Any:
     """Return what stands for a member of a class that asks; None if that is the member itself."""
+    by_fields = of_dataclass(cls, name, value)
+    if by_fields is not None:
+        return by_fields
     if name in _OPERATORS and _is_users(value):
         return _asking(value)
     if type(value) is property and any(map(_is_users, (value.fget, value.fset))):

@@ -13,10 +13,8 @@ from lanewise.autograph.aliases import (
 from lanewise.autograph.describe import refuse_object, refuse_structure
 from lanewise.autograph.instances import (
     Opening,
-    freeze_parts,
     in_place,
     new_classes,
-    objects_of,
     opened,
 )
 from lanewise.autograph.lists.grown import (
@@ -274,8 +272,6 @@ class Variable:
     def _holding(self, leaves: list[Any]) -> Any:
         """Return what it is, of its leaves."""
         value = unflatten(self.structure, leaves)
-        if self.opened.classes:  # which of them others have, nobody knows
-            freeze_parts(objects_of(value, self.opened))
         return owned(born(value)) if self._is_own and not self.is_holding else value
 
     def become_holding(self, region: Region, now: Any) -> bool:
@@ -441,7 +437,6 @@ class Variable:
         if found == self.opened:
             return False
         self.opened = found
-        freeze_parts(objects_of(ends, found))
         return True
 
     def _meet(self, region: Region, end: Any) -> bool:

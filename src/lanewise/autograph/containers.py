@@ -21,7 +21,16 @@ from lanewise.autograph.calls import METHODS, ROWS, fn, replaces
 from lanewise.autograph.iterators import take_from_outside
 from lanewise.autograph.sequences import TracedRange
 from lanewise.autograph.tables import Picked, in_range, list_index, look_up_or, pick, refuse
-from lanewise.autograph.values import choose, either, ensure, equal, scalars, traced, truth
+from lanewise.autograph.values import (
+    choose,
+    compares_by_data,
+    either,
+    ensure,
+    equal,
+    scalars,
+    traced,
+    truth,
+)
 from lanewise.trace.contents import ON_CONTENTS, concerns
 from lanewise.trace.regions import all_born, born, is_watched, note_container
 from lanewise.trace.scratch import is_traced
@@ -55,7 +64,7 @@ def contains(container: Any, item: Any) -> Any:
     if hasattr(found, "__code__"):
         return bool_(fn(found)(container, item))
     if not is_traced(item):
-        if kind in (list, tuple) and is_traced(container):
+        if kind in (list, tuple) and compares_by_data(container, item):
             return _any_equal(container, item)
         return item in container
     if kind is range:
@@ -153,7 +162,7 @@ def _place(items: list[Any], item: Any) -> tuple[Any, Any]:
 
 
 def _index(items: Any, method: Any, item: Any, *bounds: Any) -> Any:
-    if not is_traced((item, items)):
+    if not compares_by_data(item, items):
         return method(item, *bounds)
     if is_traced(bounds):
         refuse("a list searched by .index()", "from or to there. Search all of it")
@@ -177,7 +186,7 @@ def _get(entries: Any, method: Any, key: Any, default: Any = None) -> Any:
 
 
 def _count(items: Any, method: Any, item: Any) -> Any:
-    if not is_traced((item, items)):
+    if not compares_by_data(item, items):
         return method(item)
     total: Any = 0
     for own in items:
@@ -187,7 +196,7 @@ def _count(items: Any, method: Any, item: Any) -> Any:
 
 
 def _remove(items: list[Any], method: Any, item: Any) -> None:
-    if not is_traced((item, items)):
+    if not compares_by_data(item, items):
         return _log_and_call(method, item)
     _without(items, _index(items, method, item))
     return None
@@ -231,7 +240,7 @@ def _insert(items: list[Any], method: Any, index: Any, item: Any) -> None:
 
 
 def _sort(items: list[Any], method: Any, *, key: Any = None, reverse: Any = False) -> None:
-    if key is None and not is_traced(items):
+    if key is None and not compares_by_data(items):
         return _log_and_call(method, reverse=reverse)
     key = None if key is None else fn(key)
     _replace(items, sorted_(list(items), key=key, reverse=reverse))

@@ -42,6 +42,7 @@ from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.location import here, is_own_file
 from lanewise.ir.types import array_type
 from lanewise.ops.host import py_func
+from lanewise.trace.attributes import held_by
 from lanewise.trace.formatting import Text, written
 from lanewise.trace.mixed import presence
 from lanewise.trace.regions import Region
@@ -327,7 +328,7 @@ def _holds_data(value: Any) -> bool:
         return _holds_data([*value, *value.values()])
     if isinstance(value, (list, tuple, set, frozenset)):
         return any(map(_holds_data, value))
-    return is_traced(value) or is_traced(getattr(value, "__dict__", None))
+    return is_traced(value) or is_traced(held_by(value))
 
 
 def _as_now(value: Any) -> Any:

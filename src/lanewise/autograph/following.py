@@ -19,10 +19,11 @@ class Following:
     Parameters
     ----------
     member
-        Gives what stands for a member, of which it is told the name and the value, or None.
+        Gives what stands for a member, of which it is told the class, the name and the value, or
+        None.
     """
 
-    def __init__(self, member: Callable[[str, Any], Any]) -> None:
+    def __init__(self, member: Callable[[type, str, Any], Any]) -> None:
         self._member, self._count, self._lock = member, 0, threading.RLock()
         #: Of classes the members that are replaced, by name: as they are, and as they ask.
         self._members: dict[type, dict[str, tuple[Any, Any]]] = {}
@@ -40,7 +41,7 @@ class Following:
         """Have a class follow data."""
         with self._lock:
             if cls not in self._members:
-                pairs = {name: (x, self._member(name, x)) for name, x in [*vars(cls).items()]}
+                pairs = {name: (x, self._member(cls, name, x)) for name, x in [*vars(cls).items()]}
                 self._members[cls] = {name: pair for name, pair in pairs.items() if pair[1]}
                 self._replace(cls)
 

@@ -7,7 +7,8 @@ with attributes that are joined as variables are. It may be one of those (`lanew
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from types import FunctionType, NoneType
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ import optree
 from lanewise.autograph.aliases import MAY_BE_ANOTHER, Shared, watch
 from lanewise.autograph.state import NUMBERS
 from lanewise.trace import tree
+from lanewise.trace.attributes import has_attributes, held_by, hold
 from lanewise.trace.lending import lend, lend_like
 from lanewise.trace.regions import (
     Region,
@@ -55,7 +57,7 @@ class Opening(NamedTuple):
 
     def held(self, x: Any) -> dict[str, Any]:
         """Return the attributes of an object."""
-        found = {**vars(x), **self.left.get(id(x), {})} if self.left else vars(x)
+        found = {**held_by(x), **self.left.get(id(x), {})} if self.left else held_by(x)
         return {name: value for name, value in found.items() if value is not Missing}
 
     def at_end(self, region: Region) -> Opening:
@@ -75,16 +77,23 @@ class Instance:
     So do others that are opened with it among these.
     """
 
-    __slots__ = ("object", "opening")
+    __slots__ = ("held", "object", "opening")
 
     def __init__(self, x: Any, opening: Opening) -> None:
         self.object, self.opening = x, opening
+        # Here, in whose trace objects in it are chosen: it is looked into elsewhere.
+        self.held = {name: opened(value, opening) for name, value in opening.held(x).items()}
+
+    def with_children(self, children: dict[str, Any]) -> Instance:
+        """Return what stands for the object with other attributes."""
+        made = copy(self)
+        made.held = dict(children)
+        return made
 
 
 def _flatten(instance: Instance) -> tuple[list[Any], Any, tuple[str, ...]]:
-    held = instance.opening.held(instance.object)
-    children = [opened(value, instance.opening) for value in held.values()]
-    return children, (type(instance.object), tuple(held)), tuple(held)
+    names = tuple(instance.held)
+    return list(instance.held.values()), (type(instance.object), names), names
 
 
 def note_made(x: Any) -> Any:
@@ -98,7 +107,7 @@ def _unflatten(form: tuple[type, tuple[str, ...]], children: Any) -> Any:
     """Return an object of the class that holds what is given."""
     kind, names = form
     made = object.__new__(kind)
-    made.__dict__.update(zip(names, children, strict=True))
+    hold(made, zip(names, children, strict=True))
     return note_made(born(made))
 
 
@@ -111,13 +120,12 @@ optree.register_pytree_node(
 
 
 def is_plain(x: Any) -> bool:
-    """Whether an object is what its attributes are, of a class that lets it have any."""
+    """Whether an object is what its attributes are."""
     kind = type(x)
-    if not can_be_chosen(x) or getattr(x, "__dict__", None) is None or isinstance(x, type):
+    if not can_be_chosen(x) or isinstance(x, type) or not has_attributes(x):
         return False
     own = kind.__setattr__, kind.__getattribute__, getattr(kind, "__getattr__", None)
-    has_slots = any(["__slots__" in vars(base) for base in kind.__mro__[:-1]])
-    return not (has_slots or any([isinstance(each, FunctionType) for each in own]))
+    return not any([isinstance(each, FunctionType) for each in own])
 
 
 def _is_instance(x: Any) -> bool:
@@ -155,7 +163,7 @@ def new_classes(
                 if any([x is other for other in around]):
                     return False
                 found.add(type(x))
-                if not is_tree(list(vars(x).values()), (*around, x)):
+                if not is_tree(list(held_by(x).values()), (*around, x)):
                     return False
         return True
 
@@ -179,7 +187,7 @@ def _opened_leaf(leaf: Any, opening: Opening) -> Any:
     if type(leaf) is not Variant or _kinds_of(leaf) - opening.classes or not _kinds_of(leaf):
         return leaf
     objects = [x for x in leaf._lw_among if x is not None]
-    if len({(type(x), tuple(vars(x))) for x in objects}) > 1:
+    if len({(type(x), tuple(held_by(x))) for x in objects}) > 1:
         return leaf
     whole = Instance(_one_of(leaf, objects, opening), opening)
     if len(objects) == len(leaf._lw_among):
@@ -201,7 +209,8 @@ def _one_of(variant: Variant, objects: Sequence[Any], opening: Opening) -> Any:
     for name in held[tags[id(objects[0])]]:
         values = [held[tag][name] for tag in own._lw_among.by_tag]
         value = ON_VARIANTS["chosen"](own, values, f"the attribute {name!r}")
-        made.__dict__[name] = as_it_is(value, values) if opening.is_left else value
+        hold(made, [(name, as_it_is(value, values) if opening.is_left else value)])
+    freeze_parts([made, *objects])
     _note_copy(made, objects)
     return made
 
@@ -220,8 +229,7 @@ def as_it_is(value: Any, values: Sequence[Any]) -> Any:
 
 
 def _note_copy(made: Any, objects: Sequence[Any], region: Region | None = None) -> None:
-    """Note that an object may be one of others, or what these may be."""
-    freeze_parts([made, *objects])
+    """Note that an object, or a container that one holds, may be one of others."""
     for x in objects:
         known = require_trace("an object").outermost().copies.setdefault(id(x), [x])
         visible = [] if region is not None and region.has_born(x) else [x]
@@ -238,7 +246,37 @@ def objects_of(value: Any, opening: Opening) -> list[Any]:
         is_opened = type(leaf) is Instance
         x, own = (leaf.object, leaf.opening) if is_opened else (leaf, opening)
         if is_opened or opening.opens(x):
-            found += [x, *objects_of(list(own.held(x).values()), own)]
+            held = leaf.held if is_opened else own.held(x)
+            found += [x, *objects_of(list(held.values()), own)]
+    return found
+
+
+def held_as_left(value: Any, as_left: Callable[..., Any], sealed: set[int]) -> set[int]:
+    """Let opened objects in a value hold what a region left in the containers that they hold.
+
+    Returns the ids of what stands for them. ``as_left`` says of a container what was left in it,
+    without what is `sealed`.
+    """
+    instances = [leaf for leaf in tree.flatten(value, _is_instance)[0] if type(leaf) is Instance]
+    for instance in instances:
+        for name, held in instance.held.items():
+            within = held_as_left(held, as_left, sealed)
+            instance.held[name] = as_left(held, sealed=sealed | within)
+    return set(map(id, instances))
+
+
+def parts_of(value: Any, opening: Opening, sealed: Collection[int] = ()) -> list[Any]:
+    """Return the objects in a value as `objects_of` does, each with the containers it holds.
+
+    Without those, by their ids, that are always the same.
+    """
+    found = []
+    for leaf in tree.flatten(value, _is_instance)[0] if opening.classes else ():
+        is_opened = type(leaf) is Instance
+        x, own = (leaf.object, leaf.opening) if is_opened else (leaf, opening)
+        if is_opened or opening.opens(x):
+            held = list((leaf.held if is_opened else own.held(x)).values())
+            found += [x, *tree.containers(held, sealed)[1:], *parts_of(held, own, sealed)]
     return found
 
 
@@ -284,13 +322,13 @@ def in_place(
 def freeze(objects: Sequence[Any]) -> None:
     """See to it that objects, and the lists and dicts that they hold, stay as they are."""
     for x in objects:
-        lend([x, *tree.containers(list(vars(x).values()))[1:]], NAME)
+        lend([x, *tree.containers(list(held_by(x).values()))[1:]], NAME)
 
 
 def freeze_parts(objects: Sequence[Any]) -> None:
     """See to it that the lists and dicts that objects hold stay as they are."""
     for x in objects:
-        lend(tree.containers(list(vars(x).values()))[1:], NAME)
+        lend(tree.containers(list(held_by(x).values()))[1:], NAME)
 
 
 def objects_as_left(value: Any, region: Region, classes: frozenset[type]) -> Any:
@@ -313,10 +351,13 @@ def objects_as_left(value: Any, region: Region, classes: frozenset[type]) -> Any
 
 
 def note_joined(made: Sequence[Any], sources: Sequence[Sequence[Any]], regions: Any) -> None:
-    """Note for each object that branches were joined to what it may be; of each branch, one."""
-    for x, *others in zip(made, *sources, strict=True):
-        for other, region in zip(others, regions, strict=True):
-            _note_copy(x, [other], region)
+    """Note for each object that branches were joined to what it may be.
+
+    Those of a branch that are not as many, as a list there is an array, may each be any of them.
+    """
+    for source, region in zip(sources, regions, strict=True):
+        for k, x in enumerate(made):
+            _note_copy(x, source[k : k + 1] if len(source) == len(made) else source, region)
 
 
 def with_held(value: Any, region: Region) -> Any:
@@ -331,8 +372,8 @@ def with_held(value: Any, region: Region) -> Any:
             continue
         if (region.has_born(x) or is_made_here(x)) and is_plain(x):
             found[id(x)] = x
-            stack += tree.flatten(list(vars(x).values()))[0]
-    return [value, *[list(vars(x).values()) for x in found.values()]] if found else value
+            stack += tree.flatten(list(held_by(x).values()))[0]
+    return [value, *[list(held_by(x).values()) for x in found.values()]] if found else value
 
 
 def may_be_one_of_joined(first: Any, second: Any) -> bool:

@@ -16,6 +16,7 @@ from lanewise.autograph.build import is_ours
 from lanewise.autograph.sequences import is_data
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here, is_own_file
+from lanewise.trace.attributes import held_by
 from lanewise.trace.contents import LISTS, concerns
 from lanewise.trace.regions import Watched, in_region
 from lanewise.trace.trace import Stateful, state
@@ -38,7 +39,7 @@ def take_from_outside(iterator: Any) -> None:
     for name, value in {**outside, **frame.f_locals}.items():
         if is_ours(name):
             continue
-        for attribute, part in getattr(value, "__dict__", {}).items():
+        for attribute, part in held_by(value).items():
             if part is iterator and _is_mapped(value):
                 raise Stateful(f"the iterator {name}.{attribute}", here())
 

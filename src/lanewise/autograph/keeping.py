@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from lanewise.autograph.aliases import all_roots, arrays_in, settle, sharing
+from lanewise.autograph.instances import is_new, is_plain
+from lanewise.autograph.sequences import Items
 from lanewise.autograph.state import (
     DONT_CARE,
     Maybe,
@@ -28,6 +30,7 @@ from lanewise.autograph.state import (
     present,
 )
 from lanewise.trace import tree
+from lanewise.trace.attributes import held_by
 from lanewise.trace.regions import Region, Watched
 from lanewise.trace.slots import (
     AttributeSlot,
@@ -188,7 +191,7 @@ def keep(fork: Any) -> None:
 
 
 def unreachable(region: Region, base: Any, count: int, ends: Any) -> list[Slot]:
-    """Return the containers that the open region changed, and that nobody can get at behind it.
+    """Return what the open region changed of containers and objects that nobody has behind it.
 
     Of those made in `base`, all but the first `count`, since that many were made when the statement
     began that ends with the region. It leaves `ends` in variables: nothing else can hold them but
@@ -197,7 +200,12 @@ def unreachable(region: Region, base: Any, count: int, ends: Any) -> list[Slot]:
     own = list(base.made()) if isinstance(base, Watched) else []
     older, ids = own[:count], set(map(id, own[count:]))
     slots = [slot for slot, _ in region.changes.values() if is_kept(slot)]
-    asked = [s for s in slots if isinstance(s, ContainerSlot) and id(s.owner) in ids]
+    places = (ContainerSlot, AttributeSlot)
+    asked = [
+        s
+        for s in slots
+        if isinstance(s, places) and (id(s.owner) in ids or _is_made_within(s.owner, base))
+    ]
     if not asked:
         return []
     outer = [slot for slot, _ in base.changes.values() if is_kept(slot)]
@@ -214,9 +222,23 @@ def unreachable(region: Region, base: Any, count: int, ends: Any) -> list[Slot]:
             rest += node.values()
         elif isinstance(node, (list, tuple, set, frozenset, deque)):
             rest += node
+        elif isinstance(node, (FunctionType, MethodType)):
+            return []  # which has variables
+        elif is_plain(node) or isinstance(node, Items):
+            rest += held_by(node).values()
         elif kind_of(node) is None and node is not None and not isinstance(node, _SIMPLE):
             return []  # an object, which may hold whatever it likes
     return [slot for slot in asked if id(slot.owner) not in reached]
+
+
+def _is_made_within(x: Any, base: Any) -> bool:
+    """Whether an object was made in a branch or turn within what is traced."""
+    around = base
+    while around is not None:
+        if isinstance(around, Watched) and around.has_born(x):
+            return False
+        around = around.parent
+    return is_new(x)
 
 
 def living(value: Any) -> Any:

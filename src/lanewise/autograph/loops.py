@@ -201,7 +201,8 @@ class While:
 
     def test(self, value: Any) -> bool:
         """Take the value of the loop's condition; return whether to run the body."""
-        tensor = asked(value)
+        value = asked(value)
+        tensor = value if type(value) is Tensor else None
         if self._phase is _COUNT:
             self._answer = None if tensor is not None else bool(value)
             return False

@@ -12,15 +12,17 @@ from functools import partial
 from typing import Any
 
 from lanewise.autograph.aliases import arrays_in, as_left, changed_again
+from lanewise.autograph.cases import apart_by_class, apart_from_nothing, classes_in
 from lanewise.autograph.describe import refuse_object, refuse_structure
 from lanewise.autograph.instances import (
     Opening,
     as_it_is,
+    held_as_left,
     in_place,
     new_classes,
     note_joined,
-    objects_of,
     opened,
+    parts_of,
 )
 from lanewise.autograph.lists.grown import alike, is_own, owned
 from lanewise.autograph.lists.held import held_alike
@@ -169,6 +171,9 @@ class Merge:
             return self._maybe(name, ends)
         alive = [end for end in ends if end is not DONT_CARE]
         if not NUMBERS.issuperset(map(type, alive)):
+            flags, values = self._apart_from_nothing(ends)
+            if classes := classes_in(values, self.regions):
+                return self._of_classes(name, flags, values, classes)
             found = self._opened(ends, self._opening(ends))
             ends = [
                 end if type(end) in _CONTAINERS else each
@@ -178,6 +183,42 @@ class Merge:
         if may_be_none(ends):
             return self._optional(name, ends)
         return self._tree(name, ends, is_value)
+
+    def _apart_from_nothing(self, ends: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        pairs = []
+        for end, region in zip(ends, self.regions, strict=True):
+            with resumed(region):
+                pairs.append(apart_from_nothing(end))
+        flags, values = zip(*pairs, strict=True)
+        return flags, values
+
+    def _of_classes(
+        self, name: str, flags: Sequence[Any], ends: Sequence[Any], classes: Sequence[type]
+    ) -> Callable[[Sequence[Tensor]], Any]:
+        """Join objects of several classes: those of each, which it is, and whether it is None."""
+        rows = []
+        for end, region in zip(ends, self.regions, strict=True):
+            with resumed(region), changed_again(list(region.left.values())):
+                rows.append(apart_by_class(end, classes))
+        places, columns = zip(*rows, strict=True)
+        flag, place = self.leaf(name, flags), self.leaf(name, places)
+        builders = [self._of_class(name, column) for column in zip(*columns, strict=True)]
+
+        def build(results: Sequence[Tensor]) -> Any:
+            found = ON_VARIANTS["at"](place(results), [each(results) for each in builders])
+            is_there = flag(results)
+            return found if is_there is True else ON_VARIANTS["or none"](found, is_there)
+
+        return build
+
+    def _of_class(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
+        """Join objects of one class: one that was there before stays what it is."""
+        first = next(end for end in ends if end is not DONT_CARE)
+        is_one = all([end is first or end is DONT_CARE for end in ends])
+        if is_one and not any([region.has_born(first) for region in self.regions]):
+            return lambda results: first
+        found = self._opened(ends, self._opening(ends))
+        return self._tree(name, self._referenced(found))
 
     def _optional(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
         flags, values = zip(*[apart_from_none(end) for end in ends], strict=True)
@@ -260,8 +301,9 @@ class Merge:
             if opening.classes:
                 pairs = zip(ends, self.regions, strict=True)
                 alive = [(end, region) for end, region in pairs if end is not DONT_CARE]
-                sources = [objects_of(end, opening) for end, _ in alive]
-                note_joined(objects_of(value, opening), sources, [region for _, region in alive])
+                made = parts_of(value, opening, sealed)
+                sources = [parts_of(end, opening, sealed) for end, _ in alive]
+                note_joined(list(map(born, made)), sources, [region for _, region in alive])
             for container in tree.containers(value, sealed):
                 born(container)
             self.containers.add(name, value, objects, ends, sealed, is_value)
@@ -321,11 +363,14 @@ class Merge:
         alive = [end for end in ends if end is not DONT_CARE]
         if all([end is alive[0] for end in alive[1:]]):
             return ends
-        sealed = self._sealed(ends)
-        return [
-            end if end is DONT_CARE else as_left(end, region, left, sealed, self.containers.origins)
-            for end, region, left in zip(ends, self.regions, self._left, strict=True)
-        ]
+        sealed, origins, found = self._sealed(ends), self.containers.origins, []
+        for end, region, left in zip(ends, self.regions, self._left, strict=True):
+            if end is not DONT_CARE:
+                own = partial(as_left, region=region, left=left, origins=origins)
+                opened = held_as_left(end, own, sealed)
+                end = own(end, sealed=sealed | opened)
+            found.append(end)
+        return found
 
     def _sealed(self, ends: Sequence[Any]) -> set[int]:
         """Return the ids of the lists and dicts which what all branches left has in it."""

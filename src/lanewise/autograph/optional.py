@@ -16,7 +16,7 @@ import numpy as np
 import optree
 
 from lanewise.autograph.describe import describe
-from lanewise.autograph.instances import Instance
+from lanewise.autograph.instances import Instance, is_new
 from lanewise.autograph.state import (
     DONT_CARE,
     Absent,
@@ -27,7 +27,7 @@ from lanewise.autograph.state import (
     value_of,
 )
 from lanewise.autograph.templates import TEMPLATES, OptionalNumber, Templates
-from lanewise.autograph.values import compare, equal, negated, traced, truth
+from lanewise.autograph.values import both, compare, equal, negated, own_truth, traced, truth
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
@@ -35,7 +35,7 @@ from lanewise.trace.contents import ON_CONTENTS, concerns
 from lanewise.trace.formatting import placeholder
 from lanewise.trace.tensor import STANDS_FOR, Tensor, lift, weak
 from lanewise.trace.trace import require_trace
-from lanewise.trace.variants import ON_VARIANTS, Variant, can_be_chosen
+from lanewise.trace.variants import ON_VARIANTS, Variant, can_be_chosen, is_record
 
 
 class OptionalValue:
@@ -101,8 +101,7 @@ class OptionalValue:
         if other is None:
             return negated(self._flag)
         found = equal(self._value, other)
-        both = np.logical_and(self._flag, truth(found))
-        return weak(both, bool)
+        return weak(np.logical_and(self._flag, truth(found)), bool)
 
     def __ne__(self, other: object) -> Any:
         return negated(self == other)
@@ -233,6 +232,11 @@ def _can_be_one(value: Any) -> bool:
     return type(value) is Variant or (kind_of(value) is None and can_be_chosen(value))
 
 
+def _is_one_record(value: Any) -> bool:
+    """Whether a value is one of several objects, or such a one of a dataclass, made before."""
+    return type(value) is Variant or (is_record(value) and not is_new(value))
+
+
 def _is_container(value: Any) -> bool:
     kind = type(value)
     is_named = isinstance(value, tuple) and hasattr(kind, "_fields")
@@ -266,6 +270,9 @@ def alike_but_for_none(ends: Sequence[Any]) -> Sequence[Any]:
         return _optional_ends(ends)
     if any([x is None for x in known]) and all([x is None or _can_be_one(x) for x in known]):
         return [ON_VARIANTS["of"](None) if end is None else end for end in ends]
+    if any([type(x) is Variant for x in known]) and all(map(_is_one_record, known)):
+        kept = (Variant, type(DONT_CARE))
+        return [end if type(end) in kept else ON_VARIANTS["of"](end) for end in ends]
     kind = type(known[0])
     if not _is_container(known[0]) or any([type(end) is not kind for end in known]):
         return ends
@@ -296,12 +303,17 @@ def _optional_ends(ends: Sequence[Any]) -> Sequence[Any]:
     ]
 
 
-def asked(x: Any) -> Tensor | None:
-    """Return the tensor that a test of x asks for; None of plain data."""
-    if type(x) is Variant:
+def asked(x: Any) -> Any:
+    """Return what a test of x asks for: a tensor, or x or a bool, of which Python knows it."""
+    kind = type(x)
+    if kind is Tensor or kind is bool:
+        return x
+    if kind is Variant:
         return ON_VARIANTS["truth"](x)
     if concerns(x):
-        return ON_CONTENTS["truth"](x)
-    if type(x) is OptionalValue and x._value:
-        return x._flag
-    return traced(x)
+        found = ON_CONTENTS["truth"](x)
+        return x if found is None else found
+    if kind is OptionalValue:
+        return both(x._flag, lambda: asked(x._value))
+    tensor = traced(x)
+    return own_truth(x) if tensor is None else tensor

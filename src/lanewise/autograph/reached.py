@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.trace.attributes import held_by
 from lanewise.trace.tensor import Tensor
 
 #: How many objects are looked at for a function at most.
@@ -41,7 +42,7 @@ def know_reached(func: Any, know: Callable[[type], Any]) -> None:
         elif isinstance(value, dict):
             left += list(value.values())[:MOST_OBJECTS]
         elif know(kind):
-            left += list(getattr(value, "__dict__", {}).values())
+            left += list(held_by(value).values())
 
 
 def _variables(func: Any) -> Iterator[Any]:

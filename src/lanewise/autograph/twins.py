@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from lanewise.autograph.carried import Variable
-from lanewise.autograph.instances import objects_of
+from lanewise.autograph.instances import parts_of
 from lanewise.autograph.lists.grown import is_own, with_sources
 from lanewise.autograph.state import DONT_CARE, NUMBERS, Maybe, kind_of
 from lanewise.trace import tree
@@ -41,7 +41,7 @@ def _held(variable: Variable, value: Any) -> list[Any]:
     """Return the containers in what a variable holds, and the objects that are joined as such."""
     found = objects_in(value, variable.sealed, variable.is_object)
     value = value.value if isinstance(value, Maybe) else value
-    return found + objects_of(value, variable.opened)
+    return found + parts_of(value, variable.opened, variable.sealed)
 
 
 def together(sources: Sources, region: Region | None = None) -> set[frozenset[Any]]:

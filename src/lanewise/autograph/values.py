@@ -7,11 +7,11 @@ is data.
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -94,9 +94,43 @@ def require(ok: Any, problem: Exception) -> None:
 def truth(x: Any) -> Any:
     """Return ``bool(x)``: a bool, or a tensor that stands for one."""
     tensor = traced(x)
-    if tensor is None:
-        return bool(x)
-    return weak(of_truth(tensor), bool)
+    if tensor is not None:
+        return weak(of_truth(tensor), bool)
+    found = own_truth(x)
+    return found if type(found) is Tensor else bool(found)
+
+
+def truth_method(x: Any) -> Any:
+    """Return what an object's class says of its truth, or of its length; None of others'."""
+    kind = type(x)
+    method = getattr(kind, "__bool__", None) or getattr(kind, "__len__", None)
+    is_users = type(method) is FunctionType and ON_VARIANTS["is_users"](kind)
+    return method if is_users else None
+
+
+def own_truth(x: Any) -> Any:
+    """Return what an object's class says of its truth: a bool or a tensor; of others', x."""
+    method = truth_method(x)
+    if method is None:
+        return x
+    if not hasattr(type(x), "__bool__"):
+        size = method(x)
+        return compare("!=", size, 0) if traced(size) is not None else len(_Sized(size)) != 0
+    found = method(x)
+    if type(found) is not bool and not (type(found) is Tensor and found._weak is bool):
+        name, place = type(stand_in(found)).__name__, at(here()) if type(found) is Tensor else ""
+        raise TypeError(f"__bool__ should return bool, returned {name}{place}")
+    return found
+
+
+class _Sized:
+    """Has a length that a user's method gave, which Python checks."""
+
+    def __init__(self, size: Any) -> None:
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
 
 
 def both(first: Any, second: Callable[[], Any]) -> Any:
@@ -137,24 +171,7 @@ def equal(first: Any, second: Any) -> Any:
         return is_alike and _all_equal([(x, second[key]) for key, x in first.items()])
     if _are_equal_if_one(first, second):
         return ON_VARIANTS["are one"](first, second)
-    if _are_records(first, second):
-        return first is second or equal(_compared(first), _compared(second))
     return truth(first == second)
-
-
-def _are_records(first: Any, second: Any) -> bool:
-    """Whether two objects are of one dataclass, which compares them by what they hold."""
-    kind = type(first)
-    if kind is not type(second) or not hasattr(kind, "__dataclass_params__"):
-        return False
-    equals = getattr(kind.__eq__, "__wrapped__", kind.__eq__)
-    code = getattr(equals, "__code__", None)
-    return code is not None and code.co_filename == "<string>" and state.trace is not None
-
-
-def _compared(x: Any) -> tuple[Any, ...]:
-    """Return what an object of a dataclass is compared by."""
-    return tuple([getattr(x, each.name) for each in dataclasses.fields(x) if each.compare])
 
 
 def _are_equal_if_one(first: Any, second: Any) -> bool:
@@ -238,9 +255,8 @@ def compare(symbol: str, first: Any, second: Any) -> Any:
         if is_equality and _are_equal_if_one(first, second):
             is_it = ON_VARIANTS["are one"](first, second)
             return is_it if symbol == "==" else negated(is_it)
-        if is_equality and _are_records(first, second):
-            is_it = equal(first, second)
-            return is_it if symbol == "==" else negated(is_it)
+        if symbol == "!=" and (differ := _unequal(first, second)) is not None:
+            return differ
         return COMPARISONS[symbol](first, second)
     match symbol:
         case "==":
@@ -254,6 +270,15 @@ def compare(symbol: str, first: Any, second: Any) -> Any:
     return either(result, lambda: equal(first, second)) if symbol[1:] else result
 
 
+def _unequal(first: Any, second: Any) -> Any:
+    """Return ``first != second`` where its class has no more than ``==``; None otherwise."""
+    kind = type(first)
+    if kind.__ne__ is not object.__ne__ or type(kind.__eq__) is not FunctionType:
+        return None
+    same = kind.__eq__(first, second)
+    return None if same is NotImplemented else negated(truth(same))
+
+
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
     ">": operator.gt, ">=": operator.ge,
@@ -262,12 +287,32 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 
 def _are_sequences(first: Any, second: Any) -> bool:
     if isinstance(first, tuple):
-        return isinstance(second, tuple) and (is_traced(first) or is_traced(second))
+        return isinstance(second, tuple) and compares_by_data(first, second)
     if isinstance(first, Chosen) or isinstance(second, Chosen):
         return isinstance(first, (list, Chosen)) and isinstance(second, (list, Chosen))
     if isinstance(first, list):
-        return isinstance(second, list) and (is_traced(first) or is_traced(second))
+        return isinstance(second, list) and compares_by_data(first, second)
     return False
+
+
+def compares_by_data(*values: Any) -> bool:
+    """Whether how some of these compare may be data: they hold some, or what users' code orders."""
+    return is_traced(values) or _is_ordered_by_code(values)
+
+
+def _is_ordered_by_code(values: Any) -> bool:
+    kinds = set(map(type, values))
+    if any([is_ordered_by_code(kind) for kind in kinds]):
+        return True
+    nested = kinds & {list, tuple}
+    return bool(nested) and any([type(x) in nested and _is_ordered_by_code(x) for x in values])
+
+
+def is_ordered_by_code(kind: type) -> bool:
+    """Whether a user's code says what objects of a class are equal to, or less than."""
+    if FunctionType not in (type(kind.__eq__), type(kind.__lt__)):
+        return False
+    return kind is Variant or ON_VARIANTS["is_users"](kind)
 
 
 def _are_dicts(first: Any, second: Any) -> bool:
@@ -367,6 +412,6 @@ def scalars(items: Sequence[Any]) -> bool:
     """Whether all are real numbers: plain, or scalars that are data."""
     for x in items:
         kind = kind_of(_held(x))
-        if kind is None or kind.shape or kind.dtype.kind == "c":
+        if kind is None or kind.is_tag or kind.shape or kind.dtype.kind == "c":
             return False
     return True

@@ -6,7 +6,6 @@ writes, is recorded in a branch for each alternative (`each`), so that it happen
 
 from __future__ import annotations
 
-import inspect
 import math
 import operator
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -18,6 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from lanewise.autograph.builtins import bool_
 from lanewise.autograph.calls import fn
 from lanewise.autograph.describe import STANDING, describe
 from lanewise.autograph.identity import is_
@@ -26,16 +26,16 @@ from lanewise.autograph.optional import optional
 from lanewise.autograph.subscripts import delattr, delitem, getitem, setattr, setitem
 from lanewise.autograph.tables import Table, one_or_other, pick
 from lanewise.autograph.templates import TEMPLATES, Template, Templates, shown
-from lanewise.autograph.values import choose, compare, negated, require
+from lanewise.autograph.values import choose, compare, negated, require, truth_method
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.formatting import Field, Text, placeholder
 from lanewise.trace.mixed import CHOOSE
-from lanewise.trace.regions import born, note_twin_of
+from lanewise.trace.regions import Region, born, note_twin_of
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.tensor import Tensor, as_tensor, read, weak
-from lanewise.trace.trace import require_trace
+from lanewise.trace.trace import require_trace, state
 from lanewise.trace.variants import ON_VARIANTS, TAG, Alternatives, Variant, alternatives_of, tag_of
 
 #: From so many alternatives on what is chosen is looked up in an array.
@@ -78,12 +78,53 @@ _CONTAINERS = frozenset((dict, set, deque, defaultdict, Counter, OrderedDict))
 
 def _reference(variant: Variant, values: Sequence[Any]) -> Variant:
     """Return the one of some objects that belongs to a variant's, as it is."""
-    tags = as_tensor(np.array(list(map(tag_of, values)), TAG))
-    return Variant(tags[place_of(variant)], alternatives_of(values))
+    return at_place(place_of(variant), values)
+
+
+def at_place(place: Any, objects: Sequence[Any]) -> Any:
+    """Return the one of some objects that is at a place."""
+    if not isinstance(place, Tensor):
+        return objects[place]
+    tags = as_tensor(np.array(list(map(tag_of, objects)), TAG))
+    return Variant(tags[place], alternatives_of(objects))
+
+
+def of_class(variant: Variant, cls: type) -> Any:
+    """Return the object of a class that a variant is, where it is one; None if it never is."""
+    by_tag = {tag: x for tag, x in variant._lw_among.by_tag.items() if type(x) is cls}
+    if len(by_tag) < 2:
+        return next(iter(by_tag.values()), None)
+    return Variant(variant._lw_tag, Alternatives(by_tag))
+
+
+def narrowed(variant: Variant) -> Variant:
+    """Return a variant of the alternatives that it can be where we are."""
+    by_tag, trace = variant._lw_among.by_tag, state.trace
+    while isinstance(trace, Region):
+        known = trace.facts.get(id(variant._lw_tag))
+        if known is not None and not known.issuperset(by_tag) and not known.isdisjoint(by_tag):
+            by_tag = {tag: x for tag, x in by_tag.items() if tag in known}
+        trace = trace.parent
+    if len(by_tag) == len(variant._lw_among.by_tag):
+        return variant
+    return Variant(variant._lw_tag, Alternatives(by_tag))
+
+
+def asked_which(variant: Variant, ask: Callable[[Any], Any]) -> Any:
+    """Return an answer that depends on which object it is, known in branches that ask for it."""
+    variant = narrowed(variant)
+    answers = {tag: ask(x) for tag, x in variant._lw_among.by_tag.items()}
+    found = chosen(variant, list(answers.values()))
+    if type(found) is Tensor and all([type(x) is bool for x in answers.values()]):
+        yes = frozenset([tag for tag, answer in answers.items() if answer])
+        sides = variant._lw_tag, yes, frozenset(answers) - yes
+        require_trace("an object").outermost().answers[read(found)] = sides
+    return found
 
 
 def each(variant: Variant, function: Callable[[Any], Any]) -> Any:
     """Return what a function gives of the object, recorded in a branch for each alternative."""
+    variant = narrowed(variant)
     by_tag = variant._lw_among.by_tag
     if len(by_tag) == 1:
         return function(*by_tag.values())
@@ -145,6 +186,7 @@ def _entry(variant: Variant, owner: Any) -> Any:
 
 def _read(variant: Variant, get: Callable[[Any], Any], missing: type[Exception], name: str) -> Any:
     """Return what there is of the object; where there is none, its examples raise the error."""
+    variant = narrowed(variant)
     found, errors = {}, {}
     for tag, x in variant._lw_among.by_tag.items():
         try:
@@ -161,12 +203,17 @@ def _read(variant: Variant, get: Callable[[Any], Any], missing: type[Exception],
 
 def _runs_code(x: Any, name: str) -> bool:
     """Whether it runs code of a user's to read an attribute."""
-    if isinstance(inspect.getattr_static(type(x), "__getattr__", None), FunctionType):
+    if isinstance(_member(type(x), "__getattr__"), FunctionType):
         return True
-    found = inspect.getattr_static(type(x), name, None)
+    found = _member(type(x), name)
     if found is None or isinstance(found, (FunctionType, classmethod, staticmethod)):
         return False
     return hasattr(type(found), "__get__") and not is_library(type(x).__module__)
+
+
+def _member(cls: type, name: str) -> Any:
+    """Return the member of a class, or of one that it is of; not of its own class."""
+    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
 
 
 def _setattr(variant: Variant, name: str, value: Any) -> None:
@@ -213,10 +260,8 @@ def _is(x: Any, y: Any) -> bool:
 
 def truth_of(variant: Variant) -> Any:
     """Return ``bool(variant)``, which may be data."""
-    if any(
-        [isinstance(getattr(type(x), "__bool__", None), FunctionType) for x in variant._lw_among]
-    ):
-        return each(variant, lambda x: fn(getattr(type(x), "__bool__", bool))(x))
+    if any([truth_method(x) is not None for x in variant._lw_among]):
+        return each(variant, bool_)
     return chosen(variant, [bool(x) for x in variant._lw_among])
 
 
@@ -224,6 +269,14 @@ def _asked(variant: Variant) -> Tensor:
     """Return the truth of a variant as data."""
     found = truth_of(variant)
     return found if isinstance(found, Tensor) else as_tensor(np.bool_(found))
+
+
+def _number(variant: Variant, *args: Any, **kwargs: Any) -> Any:
+    """Return the number that a variant is: a member of an `IntEnum`, or the like."""
+    for kind in (int, float):
+        if all([isinstance(x, kind) for x in variant._lw_among]):
+            return chosen(variant, [kind(x) for x in variant._lw_among])
+    _refuse(variant, "used as a number or an array")
 
 
 def _operated(variant: Variant, name: str, *others: Any) -> Any:
@@ -338,13 +391,15 @@ ON_VARIANTS.update(
         # What `exec` makes without a name for the module is of "builtins".
         "is_users": lambda kind: kind.__module__ == "builtins" or not is_library(kind.__module__),
         "of": of_one,
+        "at": at_place,
+        "of class": of_class,
         "record": record_of,
         "is not none": lambda variant: negated(is_object(variant, None)),
         "or none": lambda variant, flag: choose(flag, variant, None),
         "chosen": chosen,
         "optional": optional,
         "text": text_of,
-        "asked": lambda variant, ask: chosen(variant, [ask(x) for x in variant._lw_among]),
+        "asked": asked_which,
         "is": is_object,
         "truth": _asked,
         "entry": _entry,
@@ -367,7 +422,7 @@ ON_VARIANTS.update(
         "hash": lambda variant: _refuse(variant, "put in a set or a dict, or asked for its hash"),
         "enter": lambda variant: _refuse(variant, "entered by `with`"),
         "exit": lambda variant, *args: False,
-        "number": lambda variant, *args, **kwargs: _refuse(variant, "used as a number or an array"),
+        "number": _number,
         "ufunc": lambda variant, *args, **kwargs: _refuse(variant, "given to a function of NumPy"),
         "function": lambda variant, *args, **kwargs: _refuse(
             variant, "given to a function of NumPy"

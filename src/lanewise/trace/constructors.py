@@ -19,6 +19,7 @@ from lanewise.ir.location import here
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.ops.elementwise import complex_
 from lanewise.ops.movement import cast
+from lanewise.ops.shapes import may_agree
 from lanewise.trace.casting import as_element, is_scalar
 from lanewise.trace.foreign import check_dtype
 from lanewise.trace.scratch import Scratch, fresh, is_traced, refuse_export
@@ -121,7 +122,7 @@ def _nested(x: Any, dtype: np.dtype) -> Tensor:
     if not is_traced(x):
         return as_tensor(np.array(x, dtype))
     parts = [_nested(part, dtype) for part in x]
-    if any([part.shape != parts[0].shape for part in parts]):
+    if not all([may_agree(part.shape, parts[0].shape) for part in parts]):
         shapes = ", ".join(dict.fromkeys(str(part.shape) for part in parts))
         raise ValueError(
             "setting an array element with a sequence. The requested array has an inhomogeneous "

@@ -23,7 +23,7 @@ from lanewise.trace import indexing
 from lanewise.trace.ends import NO_BOUND, check_bound, ends, plain, step_of
 from lanewise.trace.mixed import as_integer
 from lanewise.trace.provenance import cut_off, distance, made_of
-from lanewise.trace.sizes import counted, number_of, size_of
+from lanewise.trace.sizes import counted, number_of, same_sizes, size_of
 from lanewise.trace.tensor import (
     ITERATED,
     Tensor,
@@ -239,30 +239,19 @@ def _beside(x: Tensor, mask: Any, axis: int) -> tuple[Tensor, Any]:
     count = mask.ndim
     shape = x.shape[axis : axis + count]
     mask = as_tensor(mask)
-    agree = _agree(x, mask, shape)
-    if agree is not None:
+    agree = same_sizes(mask.shape, shape)
+    if agree is False:
+        raise IndexError(
+            f"boolean index did not match indexed array: the mask has shape {mask.shape}, the "
+            f"array {x.shape}"
+        )
+    if agree is not True:
         message = f"boolean index did not match indexed array: another length{at(here())}"
         mask = emit(checked, mask, agree, error="IndexError", message=message)
     if count != 1:  # a truth value chooses all of a new axis, or nothing
         mask = np.reshape(mask, -1)
         x = reshaped_view(x, (*x.shape[:axis], mask.size, *x.shape[axis + count :]))
     return x, mask
-
-
-def _agree(x: Tensor, mask: Any, shape: Any) -> Any:
-    """Return whether a mask has a shape, None where that is known; raise if it has not."""
-    found: Any = None
-    for own, size in zip(mask.shape, shape, strict=True):
-        differs = own - size
-        if isinstance(differs, Dim):
-            same = number_of(own) == number_of(size)
-            found = same if found is None else np.logical_and(found, same)
-        elif differs:
-            raise IndexError(
-                f"boolean index did not match indexed array: the mask has shape {mask.shape}, the "
-                f"array {x.shape}"
-            )
-    return found
 
 
 indexing.DATA_SHAPED.append(indexing.DataShaped(getitem, setitem))

@@ -79,6 +79,11 @@ class Unknown(Refusing):
         self.are_none = are_none
         self.place = here()
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in ("dtype", "ndim", "shape"):
+            raise AttributeError(name)  # which Python, or Lanewise, looks for
+        self.refuse()
+
     def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse its use."""
         if self.are_none:

@@ -128,15 +128,15 @@ class Region(Watched):
         Of the body of a loop of known iterations; see `lanewise.trace.provenance`.
     depth : int
         How many regions it stands in, and itself.
-    left : dict of key to (Slot, value)
-        What was in changed places at the end of the region.
-    begun : set of key
-        The places that a loop hands on from turn to turn.
+    left, begun : dict of key to (Slot, value), set of key
+        What changed places held at the end; those that a loop hands on from turn to turn.
+    facts : dict of id to set of int
+        By the tag of one of several objects, which it can be.
     """
 
     __slots__ = (
-        "begun", "counted", "counters", "depth", "guards", "is_trial", "is_turn", "left", "seen",
-        "weight",
+        "begun", "counted", "counters", "depth", "facts", "guards", "is_trial", "is_turn", "left",
+        "seen", "weight",
     )  # fmt: skip
 
     def __init__(self, function: Any) -> None:
@@ -147,7 +147,7 @@ class Region(Watched):
         self.guards: dict[int, tuple[Tensor, Any, Any]] = {}
         self.is_trial = self.is_turn = False
         self.depth, self.weight = 1, 0
-        self.counters, self.begun = set[Value](), set[Any]()
+        self.counters, self.begun, self.facts = set[Value](), set[Any](), {}
         self.counted: Any = None
 
     def open(self) -> None:
@@ -481,7 +481,7 @@ def all_born(made: Any) -> Any:
 
 def bear_fields(made: Any, given: Sequence[Any]) -> None:
     """Note the containers that a dataclass has made for fields which were not given."""
-    for each in getattr(made, "__dataclass_fields__", {}).values():
+    for each in getattr(type(made), "__dataclass_fields__", {}).values():
         value = getattr(made, each.name, None)
         is_new = not any([value is other for other in given])
         if is_new and each.default_factory is not dataclasses.MISSING:

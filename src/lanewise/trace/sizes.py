@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import DataDependentShapeError, at
-from lanewise.ir.dims import Dim, DimLike, bounds, dim_max, dim_min
+from lanewise.ir.dims import Dim, DimLike, bounds, differ, dim_max, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.checks import checked
 from lanewise.ops.creation import define_size, dimension
@@ -48,6 +48,21 @@ def number_of(size: DimLike) -> Any:
     (value,) = trace.record(dimension, (), {"size": size})
     trace.sizes[value] = size
     return Tensor(trace, value, None, int)
+
+
+def same_sizes(sizes: Sequence[DimLike], others: Sequence[DimLike]) -> Any:
+    """Return whether sizes are as many and the same: a bool, or a tensor where data decide."""
+    if len(sizes) != len(others):
+        return False
+    found: Any = True
+    for size, other in zip(sizes, others, strict=True):
+        differs = size - other
+        if isinstance(differs, Dim) and not differ(size, other):
+            same = number_of(size) == number_of(other)
+            found = same if found is True else np.logical_and(found, same)
+        elif differs:
+            return False
+    return found
 
 
 def _count_of(size: Dim, trace: Trace) -> Tensor | None:

@@ -8,6 +8,7 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any
 
+from lanewise.trace.attributes import held_by, slots_of
 from lanewise.trace.contents import LISTS, Entries, contents_of, enter, fill, is_keyed, taken_off
 from lanewise.trace.lending import Unknown
 from lanewise.trace.tensor import Tensor
@@ -157,15 +158,16 @@ def can_be_lost(x: Any) -> bool:
     """Whether what a container or an object holds can be made unknown."""
     if isinstance(x, (*LISTS, dict, set)):
         return True
-    is_plain = type(x).__setattr__ is object.__setattr__ and not isinstance(x, type)
-    return is_plain and type(getattr(x, "__dict__", None)) is dict
+    if type(x).__setattr__ is not object.__setattr__ or isinstance(x, type):
+        return False
+    return type(getattr(x, "__dict__", None)) is dict or bool(slots_of(type(x)))
 
 
 def lost(x: Any, name: str) -> list[tuple[Slot, Unknown]]:
     """Return the places of what a container or an object holds, and what makes that unknown."""
     if isinstance(x, (*LISTS, dict, set)):
         return [(ContainerSlot(x), Unknown(name))]
-    return [(AttributeSlot(x, attribute), Unknown(name)) for attribute in vars(x)]
+    return [(AttributeSlot(x, attribute), Unknown(name)) for attribute in held_by(x)]
 
 
 class HeldSlot(AttributeSlot):
@@ -177,6 +179,14 @@ class HeldSlot(AttributeSlot):
     def __init__(self, owner: Any, attribute: str, name: str) -> None:
         super().__init__(owner, attribute)
         self.name = name
+
+    # That an attribute was missing is held like anything else.
+
+    def get(self) -> Any:
+        return getattr(self.owner, self.attribute)
+
+    def set(self, value: Any) -> None:
+        setattr(self.owner, self.attribute, value)
 
 
 class CellSlot(Slot):

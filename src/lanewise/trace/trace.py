@@ -118,6 +118,9 @@ class Trace(Builder):
         Of a map's trace: where the numbers come from that it draws from generators outside of it.
     rolled : set of places
         Of an outermost trace: loops that were recorded behind a first iteration of their own.
+    answers : dict of Value to (tag, yes, no)
+        Of an outermost trace: truths of what one of several objects is, the tag that says which,
+        and the tags of those for which the truth is true and false.
     states : dict of id to (object, value, line), or None
         What objects hold that code in the trace has assigned (`lanewise.trace.variable`).
     history : History, or None
@@ -129,6 +132,7 @@ class Trace(Builder):
         "_by_value",
         "_outer",
         "_scalars",
+        "answers",
         "by_array",
         "captures",
         "copies",
@@ -205,6 +209,7 @@ class Trace(Builder):
         self.tags: dict[Any, tuple[int, Any]] = {}
         #: Of an outermost trace: by id, objects that were joined, each with those that may be it.
         self.copies: dict[int, list[Any]] = {}
+        self.answers: dict[Value, tuple[Any, frozenset[int], frozenset[int]]] = {}
         #: Of an outermost trace: how many sizes were named.
         self.sized = 0
 

@@ -289,6 +289,8 @@ def _enter(kind: type) -> None:
 
 def with_children(tree: Any, children: dict[Any, Any]) -> Any:
     """Return a container like another one, with other children."""
+    if hasattr(type(tree), "with_children"):  # what is rebuilt by its children would be no such
+        return tree.with_children(children)
     found = optree.tree_flatten_one_level(tree, namespace=NAMESPACE)
     return found[3](found[1], [children[key] for key in found[2]])
 

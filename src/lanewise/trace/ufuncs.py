@@ -23,6 +23,7 @@ from lanewise.ops.ufuncs import TAKES_ROOTS
 from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.gufunc_axes import core_axes
 from lanewise.trace.mixed import applied
+from lanewise.trace.reflected import asked_of
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import STANDS_FOR, Tensor, as_tensor, emit, lift, read
 from lanewise.trace.trace import Trace, require_trace, state
@@ -119,6 +120,8 @@ def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tens
         if self._mixed is not None or (kind is Tensor and other._mixed is not None):
             if _defers(other):
                 return NotImplemented
+            if not swapped and (asked := asked_of(ufunc, self, other)) is not None:
+                return asked()
             pair = (other, self) if swapped else (self, other)
             return applied(ufunc, OPERATORS[ufunc], pair, is_operator=True)
         if kind is Dim:
@@ -154,6 +157,8 @@ def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tens
                 return Tensor(trace, result)
         if _defers(other):
             return NotImplemented
+        if not swapped and (asked := asked_of(ufunc, self, other)) is not None:
+            return asked()
         pair = (other, self) if swapped else (self, other)
         return apply(ufunc, *pair, operator=ufunc)
 

@@ -17,6 +17,7 @@ import numpy as np
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
+from lanewise.trace.attributes import has_attributes, held_by
 from lanewise.trace.formatting import Text
 from lanewise.trace.tensor import STANDS_FOR, Tensor
 from lanewise.trace.trace import require_trace, state
@@ -108,11 +109,11 @@ def _identity(x: Any) -> Any:
 
 def reachable(among: Alternatives) -> Alternatives:
     """Return objects, and those of their classes that attributes of them lead to, or None."""
-    kinds = {type(x) for x in among if hasattr(x, "__dict__")}
+    kinds = {type(x) for x in among if has_attributes(x)}
     found = {id(x): x for x in among}
     stack = list(among)
     while stack:
-        for held in getattr(stack.pop(), "__dict__", {}).values():
+        for held in held_by(stack.pop()).values():
             parts = held.values() if isinstance(held, dict) else held
             for x in parts if isinstance(held, (list, tuple, dict)) else (held,):
                 if id(x) not in found and (x is None or type(x) in kinds) and can_be_chosen(x):
@@ -154,6 +155,11 @@ def is_record(x: Any) -> bool:
     if not hasattr(kind, "__dataclass_fields__") or isinstance(x, type):
         return False
     return not kind.__dataclass_params__.frozen
+
+
+def are_integers(x: Any) -> bool:
+    """Whether it is one of several objects that are integers, as members of an `IntEnum` are."""
+    return type(x) is Variant and all([isinstance(each, int) for each in x._lw_among])
 
 
 def can_be_one(x: Any) -> bool:

@@ -16,6 +16,7 @@ from lanewise.autograph.subscripts import getitem, setattr, setitem
 from lanewise.errors import ControlFlowError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
+from lanewise.trace.attributes import held_by
 from lanewise.trace.journal import Journal
 from lanewise.trace.lending import lent_of
 from lanewise.trace.regions import Watched, all_born
@@ -60,7 +61,7 @@ def with_call(items: Any, key: Any, name: str, *args: Any, **kwargs: Any) -> Any
         return items
     _, changed, _ = _changed_by(lambda: method(*args, **kwargs))
     objects = objects_of(record, Opening(items.element.classes))
-    parts = [record, *[list(vars(x).values()) for x in objects]]
+    parts = [record, *[list(held_by(x).values()) for x in objects]]
     known = {id(x) for x in (*objects, *tree.containers(parts))}
     if not known.issuperset(changed):
         raise ControlFlowError(

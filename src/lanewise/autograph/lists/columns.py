@@ -31,6 +31,7 @@ from lanewise.ir.location import here
 from lanewise.ir.types import has_dim
 from lanewise.ops.movement import broadcast_to
 from lanewise.trace import tree
+from lanewise.trace.attributes import held_by
 from lanewise.trace.contents import Contents
 from lanewise.trace.lending import are_elsewhere, lend
 from lanewise.trace.mixed import CODE, note_mixed
@@ -342,7 +343,7 @@ def _is_record(container: Any) -> bool:
     fields = getattr(kind, "__dataclass_fields__", None)
     if fields is None:
         return kind in (list, dict)
-    return getattr(container, "__dict__", {}).keys() <= fields.keys()
+    return held_by(container).keys() <= fields.keys()
 
 
 def _kind_of_part(leaf: Any) -> Kind | None:

@@ -17,7 +17,7 @@ from lanewise.autograph.lists.columns import columns_of
 from lanewise.autograph.lists.grown import element_of_all
 from lanewise.autograph.lists.loops import _bisect_left, _bisect_right, written
 from lanewise.autograph.subscripts import getitem
-from lanewise.autograph.values import less
+from lanewise.autograph.values import compares_by_data, less
 from lanewise.trace.contents import fill, holds
 from lanewise.trace.regions import is_made_here, note_container
 from lanewise.trace.scratch import is_traced
@@ -111,7 +111,7 @@ def _follow(function: Any, loop: Callable[..., Any]) -> None:
 
     @replaces(function)
     def call(heap: Any, *item: Any, **options: Any) -> Any:
-        if type(heap) is not list or not (holds(heap) or is_traced((heap, item))):
+        if type(heap) is not list or not (holds(heap) or compares_by_data(heap, item)):
             note_container(heap)
             return function(heap, *item, **options)
         if heap and not holds(heap) and is_made_here(heap):
@@ -133,7 +133,7 @@ for _function, _loop in (
 def _best(function: Any, is_least: bool) -> None:
     @replaces(function)
     def call(n: Any, iterable: Any, key: Any = None) -> Any:
-        if not (holds(iterable) or is_traced((n, iterable))):
+        if not (holds(iterable) or is_traced(n) or compares_by_data(iterable)):
             return function(n, iterable, key=None if key is None else fn(key))
         ordered = fn(sorted)(iterable, key=key, reverse=not is_least)
         return getitem(ordered, slice(n))

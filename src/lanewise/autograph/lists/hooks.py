@@ -301,7 +301,7 @@ def has_any(items: Any) -> Any:
     if type(items) in TRACED:
         return items.length > 0
     found = asked(items)
-    return bool(items) if found is None else found
+    return found if type(found) is Tensor else bool(found)
 
 
 def _one_kind(items: Any, use: str) -> Kind:

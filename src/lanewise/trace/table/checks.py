@@ -10,9 +10,10 @@ import numpy as np
 
 from lanewise.errors import DataDependentShapeError, UnsupportedError, at
 from lanewise.ir.location import Location, here
+from lanewise.ir.types import Shape
 from lanewise.ops.checks import checked as checked_op
-from lanewise.trace.sizes import number_of
-from lanewise.trace.tensor import Tensor, contains_tensor, emit, read
+from lanewise.trace.sizes import number_of, same_sizes
+from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, read
 from lanewise.trace.trace import require_trace
 
 
@@ -88,6 +89,14 @@ def checked(x: Any, ok: Any, problem: Exception) -> Any:
             raise problem
         return x
     return emit(checked_op, x, ok, error=type(problem).__name__, message=str(problem))
+
+
+def of_shape(x: Any, shape: Shape, problem: Exception) -> Any:
+    """Return x; where it has not the shape, as data may decide, raise, now or at run time."""
+    if x.shape == shape:
+        return x
+    x = checked(as_tensor(x), same_sizes(x.shape, shape), problem)
+    return np.broadcast_to(x, shape)
 
 
 def of_truth(x: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from lanewise.ir.types import NUMPY
-from lanewise.trace.table.checks import deprecated
+from lanewise.trace.table.checks import deprecated, of_shape
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor
 from lanewise.trace.ufuncs import contract
@@ -58,8 +58,8 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 @implements(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
     x, y = flat(a), flat(b)
-    if x.shape != y.shape:
-        raise ValueError(f"cannot reshape array of size {y.size} into shape ({x.size},)")
+    problem = ValueError(f"cannot reshape array of size {y.size} into shape ({x.size},)")
+    y = of_shape(y, x.shape, problem)
     return dot(np.conj(x) if x.dtype.kind == "c" else x, y)
 
 

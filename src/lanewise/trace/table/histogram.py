@@ -13,7 +13,7 @@ from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.ops.indexing import scatter
 from lanewise.trace.sizes import size_of
-from lanewise.trace.table.checks import checked, must_be_row, must_cast, required, static
+from lanewise.trace.table.checks import checked, must_be_row, must_cast, of_shape, required, static
 from lanewise.trace.table.registry import implements
 from lanewise.trace.table.sorting import array
 from lanewise.trace.tensor import Tensor, as_tensor, emit
@@ -46,8 +46,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         weights = array(weights)
         must_cast(weights.dtype, float)
         must_be_row(weights)
-        if weights.shape != x.shape:
-            raise ValueError("The weights and list don't have the same length.")
+        problem = ValueError("The weights and list don't have the same length.")
+        weights = of_shape(weights, x.shape, problem)
     if x.dtype.kind == "i":
         x = checked(x, x >= 0, ValueError("'list' argument must have no negative elements"))
     if not isinstance(x, Tensor):  # the greatest element is known
@@ -153,9 +153,8 @@ def _flat(a: Any, weights: Any) -> tuple[Any, Any]:
         x = x.astype(np.uint8)
     if weights is not None:
         weights = array(weights)
-        if weights.shape != x.shape:
-            raise ValueError("weights should have the same shape as a.")
-        weights = np.ravel(weights)
+        problem = ValueError("weights should have the same shape as a.")
+        weights = np.ravel(of_shape(weights, x.shape, problem))
     return np.ravel(x), weights
 
 
@@ -340,8 +339,8 @@ def _edges_of(i: int, column: Any, bins: Any, range: Any) -> Any:
 def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
-    if len(x) != len(y):
-        raise ValueError("x and y must have the same length.")
+    x, y = array(x), array(y)
+    y = of_shape(y, (x.shape[0], *y.shape[1:]), ValueError("x and y must have the same length."))
     if (isinstance(bins, (list, tuple)) or np.ndim(bins)) and len(bins) not in (1, 2):
         bins = [array(bins)] * 2
     result, edges = histogramdd([x, y], bins, range, density, weights)

@@ -13,6 +13,7 @@ from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import indexing, ufunc_methods, ufuncs
 from lanewise.trace.mixed import applied, is_mixed, presence
+from lanewise.trace.reflected import asked_of
 from lanewise.trace.table.checks import must_cast
 from lanewise.trace.tensor import (
     STANDS_FOR,
@@ -78,6 +79,8 @@ def _scalar_power(self: Tensor) -> np.ufunc | None:
 
 def _power(self: Tensor, exponent: Any, modulo: Any = None) -> Any:
     """``x ** n`` takes the same short cuts as NumPy for the exponents that have one."""
+    if (asked := asked_of(np.power, self, exponent)) is not None:
+        return asked()
     if self._mixed is not None or is_mixed(exponent):
         return applied(np.power, operator.pow, (self, exponent), is_operator=True)
     if self._weak is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace.sizes import number_of
-from lanewise.trace.table.checks import checked
+from lanewise.trace.table.checks import checked, of_shape
 from lanewise.trace.table.creation import array_like
 from lanewise.trace.table.joining import with_rank
 from lanewise.trace.table.registry import implements
@@ -164,8 +164,7 @@ def polyfit(
     x = checked(x, count > 0, TypeError("expected non-empty vector for x"))
     if y.ndim < 1 or y.ndim > 2:
         raise TypeError("expected 1D or 2D array for y")
-    if x.shape[0] != y.shape[0]:
-        raise TypeError("expected x and y to have same length")
+    x = of_shape(x, y.shape[:1], TypeError("expected x and y to have same length"))
     if full:
         raise UnsupportedError(
             f"np.polyfit(full=True) is not followed{at(here())}: how many residuals there are "
@@ -177,8 +176,8 @@ def polyfit(
         weights = as_tensor(w) + 0.0
         if weights.ndim != 1:
             raise TypeError("expected a 1-d array for weights")
-        if weights.shape[0] != y.shape[0]:
-            raise TypeError("expected w and y to have the same length")
+        problem = TypeError("expected w and y to have the same length")
+        weights = of_shape(weights, y.shape[:1], problem)
         powers = powers * weights[:, None]
         values = values * (weights[:, None] if y.ndim == 2 else weights)
     scale = np.sqrt(np.sum(powers * powers, axis=0))

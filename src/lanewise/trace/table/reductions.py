@@ -15,7 +15,7 @@ from lanewise.ops.elementwise import imag, real
 from lanewise.ops.reduction import argreduce
 from lanewise.ops.shapes import normalize_axis
 from lanewise.trace.sizes import not_empty
-from lanewise.trace.table.checks import checked
+from lanewise.trace.table.checks import checked, of_shape
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
 from lanewise.trace.ufunc_methods import reduce_method
@@ -248,10 +248,10 @@ def broadcast_weights(weights: Any, x: Tensor, axis: tuple[int, ...] | None) -> 
     if weights.shape == x.shape:
         return weights
     if axis is None:
-        raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    if weights.shape != tuple(x.shape[a] for a in axis):
-        raise ValueError(
-            "Shape of weights must be consistent with shape of a along specified axis."
-        )
+        problem = TypeError("Axis must be specified when shapes of a and weights differ.")
+        return of_shape(weights, x.shape, problem)
+    weights = of_shape(weights, tuple(x.shape[a] for a in axis), ValueError(
+        "Shape of weights must be consistent with shape of a along specified axis."
+    ))  # fmt: skip
     weights = np.transpose(weights, np.argsort(axis))
     return np.reshape(weights, tuple(d if a in axis else 1 for a, d in enumerate(x.shape)))

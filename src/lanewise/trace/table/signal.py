@@ -15,7 +15,7 @@ from lanewise.ops.indexing import gather
 from lanewise.ops.shapes import normalize_axis
 from lanewise.trace.ends import axis_places
 from lanewise.trace.sizes import has_sizes, number_of
-from lanewise.trace.table.checks import required
+from lanewise.trace.table.checks import of_shape, required
 from lanewise.trace.table.creation import array_like, number_or_array
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
@@ -88,10 +88,9 @@ def _spacings(varargs: tuple[Any, ...], shape: Any, axes: tuple[int, ...]) -> li
             continue
         if distances.ndim != 1:
             raise ValueError("distances must be either scalars or 1d")
-        if len(distances) != shape[axis]:
-            raise ValueError(
-                "when 1d, distances must match the length of the corresponding dimension"
-            )
+        distances = of_shape(distances, (shape[axis],), ValueError(
+            "when 1d, distances must match the length of the corresponding dimension"
+        ))  # fmt: skip
         if distances.dtype.kind in "iu":
             distances = np.astype(distances, np.float64)
         steps = np.diff(distances)

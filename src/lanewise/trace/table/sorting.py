@@ -14,7 +14,7 @@ from lanewise.ops.sorting import argpartition as argpartition_op
 from lanewise.ops.sorting import argsort as argsort_op
 from lanewise.ops.sorting import partition as partition_op
 from lanewise.ops.sorting import sort as sort_op
-from lanewise.trace.table.checks import checked, static
+from lanewise.trace.table.checks import checked, of_shape, static
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
 
@@ -98,8 +98,8 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     keys = [array(key) for key in keys]
     if not keys:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
-    if any(key.shape != keys[0].shape for key in keys):
-        raise ValueError("all keys need to be the same shape")
+    problem = ValueError("all keys need to be the same shape")
+    keys = [of_shape(key, keys[0].shape, problem) for key in keys]
     if keys[0].ndim == 0:
         return np.zeros((), np.intp)
     axis = normalize_axis(axis, keys[0].ndim)
@@ -131,8 +131,7 @@ def _by_sorter(table: Any, sorter: Any) -> Any:
         raise TypeError("sorter must only contain integers")
     if sorter.ndim != 1:
         raise TypeError("could not parse sorter argument")
-    if sorter.shape != table.shape:
-        raise ValueError("sorter.size must equal a.size")
+    sorter = of_shape(sorter, table.shape, ValueError("sorter.size must equal a.size"))
     inside = np.logical_and(sorter >= 0, sorter < table.shape[0])
     sorter = checked(sorter, inside, ValueError("Sorter index out of range."))
     return as_tensor(table)[sorter]
