@@ -98,8 +98,8 @@ _CHANGES = [
     "{p}.points[0] += {n}", "{p}.points[n % 2] += {n}", "t = t + {p}.points[1]", "{p}.n += 1",
     "t += 1 if {p} is {q} else 0", "{p} = {new} if {test} else {q}", "{p} = made(t, {n})",
     "if isinstance({p}, {cls}): {p}.v += 1", "if type({p}) is {cls}: t += {p}.n",
-    "{p}.points.append({n})", "t += len({p}.points)", "kept = {p}.points", "t = t + kept[0]", "kept[1] += {n}",
-    "s = {new}; s.v += 1; t = t + s.v",
+    "{p}.points.append({n})", "t += len({p}.points)", "kept = {p}.points", "t = t + kept[0]",
+    "kept[1] += {n}", "s = {new}; s.v += 1; t = t + s.v",
 ]  # fmt: skip
 _TESTS = [
     "{p}.v > t", "v > 0", "n % 2 == 0", "{p}.n > {q}.n", "isinstance({p}, {cls})", "t > k",

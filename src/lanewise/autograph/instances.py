@@ -233,9 +233,11 @@ def _note_copy(made: Any, objects: Sequence[Any], region: Region | None = None) 
     for x in objects:
         known = require_trace("an object").outermost().copies.setdefault(id(x), [x])
         visible = [] if region is not None and region.has_born(x) else [x]
-        for twin in (*visible, *twins(x, region), *known[1:]):
+        # Of those in regions that are closed, nobody has any but what they were joined to.
+        copies = [c for c in known[1:] if is_made_here(c) or (region and region.has_born(c))]
+        for twin in (*visible, *twins(x, region), *copies):
             note_twins(made, twin, NAME)
-        lend_like([made], (x, *twins(x, region), *known[1:]), region)
+        lend_like([made], (x, *twins(x, region), *copies), region)
         known.append(made)
 
 

@@ -302,7 +302,8 @@ class Merge:
                 pairs = zip(ends, self.regions, strict=True)
                 alive = [(end, region) for end, region in pairs if end is not DONT_CARE]
                 made = parts_of(value, opening, sealed)
-                sources = [parts_of(end, opening, sealed) for end, _ in alive]
+                found = [parts_of(end, opening, sealed) for end, _ in alive]
+                sources = [self.containers.in_place_of(each) for each in found]
                 note_joined(list(map(born, made)), sources, [region for _, region in alive])
             for container in tree.containers(value, sealed):
                 born(container)

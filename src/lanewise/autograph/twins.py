@@ -81,13 +81,17 @@ class _Objects:
             for container, each in tree.replaced(one, other):
                 self.origins[id(container)] = container, self.originals([each])[0]
 
+    def in_place_of(self, containers: Iterable[Any]) -> list[Any]:
+        """Return the objects that containers are, or are in the place of."""
+        return [self.origins.get(id(each), (each, each))[1] for each in containers]
+
     def originals(self, containers: Iterable[Any]) -> list[Any]:
         """Return the objects that containers are, or are in the place of, and what is in them."""
-        known = [self.origins.get(id(each), (each, each))[1] for each in containers]
+        known = self.in_place_of(containers)
         found = with_sources(known)
         if len(found) == len(known):
             return known
-        return [self.origins.get(id(each), (each, each))[1] for each in found]
+        return self.in_place_of(found)
 
 
 class JoinedObjects(_Objects):

@@ -82,11 +82,17 @@ def _reference(variant: Variant, values: Sequence[Any]) -> Variant:
 
 
 def at_place(place: Any, objects: Sequence[Any]) -> Any:
-    """Return the one of some objects that is at a place."""
+    """Return the one of some objects, or of variants, that is at a place."""
     if not isinstance(place, Tensor):
         return objects[place]
-    tags = as_tensor(np.array(list(map(tag_of, objects)), TAG))
-    return Variant(tags[place], alternatives_of(objects))
+    if not any([type(x) is Variant for x in objects]):
+        tags = as_tensor(np.array(list(map(tag_of, objects)), TAG))
+        return Variant(tags[place], alternatives_of(objects))
+    own = [x if type(x) is Variant else of_one(x) for x in objects]
+    tag: Any = own[-1]._lw_tag
+    for i, x in reversed(list(enumerate(own[:-1]))):
+        tag = np.where(place == i, x._lw_tag, tag)
+    return Variant(tag, alternatives_of([x for each in own for x in each._lw_among]))
 
 
 def of_class(variant: Variant, cls: type) -> Any:
