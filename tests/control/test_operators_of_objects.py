@@ -287,6 +287,98 @@ def slots_in_lists(a, b):
     return items[0].v, items[3].v, best.d, sum([x.v for x in out]), len(out)
 
 
+class Sequence:
+    def __init__(self, *c):
+        self.c = list(c)
+
+    def __len__(self):
+        return len(self.c)
+
+    def __getitem__(self, i):
+        return self.c[i]
+
+    def __iter__(self):
+        return iter(self.c)
+
+    def __mul__(self, k):
+        return Sequence(*[a * k for a in self])
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other):
+        return isinstance(other, Sequence) and all(a == b for a, b in zip(self, other, strict=True))
+
+    def __abs__(self):
+        return math.sqrt(sum(a * a for a in self))
+
+    def __contains__(self, x):
+        return any(a == x for a in self.c)
+
+    def __float__(self):
+        return float(abs(self))
+
+
+@PROGRAMS.note(A, B)
+def sequences_beside_numbers(a, b):
+    v = Sequence(a, b, 1.0)
+    scaled = abs(2.0 * v), (v * b)[1], (a * v)[1], (a + v)[2], (b - v).sum()
+    return *scaled, float(v), 1.0 in v, v == Sequence(a, b, 1.0), v != Sequence(b, a, 1.0), max(v)
+
+
+class Fraction:
+    def __init__(self, n, d):
+        g = math.gcd(int(n), int(d)) or 1
+        self.n, self.d = n // g, d // g
+
+    def __lt__(self, other):
+        return self.n * other.d < other.n * self.d
+
+    def __eq__(self, other):
+        if not isinstance(other, Fraction):
+            return NotImplemented
+        return self.n == other.n and self.d == other.d
+
+    def __add__(self, other):
+        return Fraction(self.n * other.d + other.n * self.d, self.d * other.d)
+
+    def __radd__(self, other):
+        return self if other == 0 else Fraction(self.n + other * self.d, self.d)
+
+    def __bool__(self):
+        return bool(self.n != 0)
+
+
+@PROGRAMS.note(P[:, 0], P[:, 1])
+def fractions(p, q):
+    parts = [Fraction(p, 3), Fraction(q, 4), Fraction(p + q, 7)]
+    total, most = sum(parts), max(parts)
+    by_denominator = functools.cmp_to_key(lambda x, y: int(x.d > y.d) - int(x.d < y.d))
+    return (
+        total.n, total.d, most.n, [f.n for f in sorted(parts)], parts[0] == parts[1],
+        parts[0] != parts[1], parts[0] == 3, Fraction(1, 2) in parts, 1 if parts[0] else 0,
+        parts.index(most), not parts[1], [f.n for f in sorted(parts, key=by_denominator)],
+    )  # fmt: skip
+
+
+@PROGRAMS.note(A)
+def orders_that_are_known(a):
+    names = sorted("bac", key=functools.cmp_to_key(lambda x, y: (x > y) - (x < y)), reverse=True)
+    ranked = sorted([Ranked(3, 0), Ranked(1, 1), Ranked(2, 2)])
+    return {"a": 1.0, "b": 2.0, "c": 3.0}[names[0]] * a, np.zeros(ranked[0].key + 1).sum()
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    x: float
+    y: float = 1.0
+
+
+@PROGRAMS.note(A, B)
+def frozen_dataclasses(a, b):
+    p = Point(a) if a > b else Point(b, 2.0)
+    return max(p, Point(0.5)).y, min([p, Point(0.0), Point(a)]).x, p == Point(a), p in (Point(a), p)
+
+
 class Ratio:
     def __init__(self, n, d):
         if d == 0:

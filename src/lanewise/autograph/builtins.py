@@ -13,11 +13,12 @@ import functools
 import itertools
 import operator
 import queue
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
+import lanewise.autograph.sorting  # noqa: F401  (which replaces `sorted`)
 from lanewise.autograph.calls import MAKERS, ROWS, fn, replaces, with_callbacks
 from lanewise.autograph.classes import converted_by
 from lanewise.autograph.effects import without_texts
@@ -47,7 +48,6 @@ from lanewise.autograph.values import (
     compares_by_data,
     either,
     ensure,
-    is_ordered_by_code,
     less,
     negated,
     python_number,
@@ -428,86 +428,10 @@ min_ = replaces(builtins.min)(_extreme("min", less, np.inf))
 max_ = replaces(builtins.max)(_extreme("max", lambda x, y: less(y, x), -np.inf))
 
 
-@replaces(builtins.sorted)
-def sorted_(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> list[Any]:
-    """``sorted``: a list of as many items, ordered by a key that may be data; stable."""
-    if has_data_length(iterable):
-        return ON_CONTENTS["listed"](sorted, iterable, key=key, reverse=reverse)
-    items = list(iterable)
-    keys = items if key is None else [key(item) for item in items]
-    if not compares_by_data(*keys) or len(items) < 2:
-        order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
-        return born([items[i] for i in order])
-    if traced(reverse) is not None:
-        raise UnsupportedError(f"sorted(reverse=) takes a plain truth value{at(here())}")
-    if reverse:  # equal ones keep their order, so turn before and after
-        items, keys = items[::-1], keys[::-1]
-    order = _placed(keys) if _is_compared_in_pairs(keys) else ranked(_columns(keys))
-    found = Table(items, "a list that is sorted by data").reordered(order)
-    return born(found[::-1] if reverse else found)
-
-
-def _is_compared_in_pairs(keys: Sequence[Any]) -> bool:
-    """Whether the order of keys is no order of numbers: a user's code says what it is."""
-    kinds = set(map(type, keys))
-    parts = [x for x in keys if type(x) in (list, tuple)]
-    return any(map(is_ordered_by_code, kinds)) or any(map(_is_compared_in_pairs, parts))
-
-
-def _placed(keys: Sequence[Any]) -> Tensor:
-    """Return the places of objects in order: each pair is compared, as often as it takes."""
-    places: list[Any] = [0] * len(keys)  # how many of the others are before each
-    for i, own in enumerate(keys):
-        for j, other in enumerate(keys[:i]):
-            is_before = as_tensor(less(own, other)).astype(np.intp)
-            places[j] = places[j] + is_before
-            places[i] = places[i] + (1 - is_before)
-    found = stack_nested(places)
-    order = np.argsort(found)
-    problem = ValueError("sorted() of objects of which none is the least: they have no order")
-    return ensure(order, np.all(found[order] == np.arange(len(keys))), problem)
-
-
-def _columns(keys: list[Any]) -> list[Tensor]:
-    """Return the keys as rows of numbers, the first one in command."""
-    if scalars(keys):
-        column = as_tensor(Table(keys).column)
-        if column.dtype.kind == "f":
-            problem = ValueError("sorted() of NaN: it has no place in an order")
-            column = ensure(column, np.logical_not(np.isnan(column)), problem)
-        return [column]
-    first = keys[0]
-    if all(isinstance(k, (tuple, list)) and len(k) == len(first) for k in keys):
-        found = []
-        for part in zip(*keys, strict=True):
-            found += _columns(list(part))
-            if not is_traced(part) and scalars(part) and len(set(part)) == len(part):
-                break  # no two are equal so far
-        return found
-    if not is_traced(keys):  # texts and the like: their ranks
-        ranked: list[Any] = []
-        for k in sorted(keys):
-            if not ranked or ranked[-1] != k:
-                ranked.append(k)
-        return [as_tensor(np.array([ranked.index(k) for k in keys]))]
-    raise UnsupportedError(
-        f"sorted() by keys that are data{at(here())} takes real numbers, or tuples of them of one "
-        "length"
-    )
-
-
-def ranked(columns: Sequence[Tensor]) -> Tensor:
-    """Return the places of rows of numbers in order, the first column in command; stable."""
-    order = np.argsort(columns[-1], kind="stable")
-    for column in columns[-2::-1]:
-        order = order[np.argsort(column[order], kind="stable")]
-    return order  # type: ignore[return-value]
-
-
 # --- what calls back, and what writes -------------------------------------------------------------
 
 for _places, _functions in (
-    ((0,), (builtins.map, builtins.filter, functools.reduce, functools.cmp_to_key)),
+    ((0,), (builtins.map, builtins.filter, functools.reduce)),
     ((0,), (itertools.starmap, itertools.takewhile, itertools.dropwhile, itertools.filterfalse)),
     ((1,), (itertools.accumulate, itertools.groupby)),
     ((), (builtins.min, builtins.max, builtins.sorted)),

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.autograph.builtins import bool_, sorted_
+from lanewise.autograph.builtins import bool_
 from lanewise.autograph.calls import METHODS, ROWS, fn, replaces
 from lanewise.autograph.iterators import take_from_outside
 from lanewise.autograph.sequences import TracedRange
+from lanewise.autograph.sorting import sorted_
 from lanewise.autograph.tables import Picked, in_range, list_index, look_up_or, pick, refuse
 from lanewise.autograph.values import (
     choose,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partialmethod
 from types import FunctionType
 from typing import Any
 
@@ -24,6 +24,7 @@ from lanewise.autograph.templates import Templates
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
+from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, is_keyed
 from lanewise.trace.lending import refuse_unknown
 from lanewise.trace.mixed import CHOOSE, code_among, note_mixed
@@ -310,9 +311,27 @@ def _is_ordered_by_code(values: Any) -> bool:
 
 def is_ordered_by_code(kind: type) -> bool:
     """Whether a user's code says what objects of a class are equal to, or less than."""
-    if FunctionType not in (type(kind.__eq__), type(kind.__lt__)):
-        return False
-    return kind is Variant or ON_VARIANTS["is_users"](kind)
+    if kind is Variant or kind is Ordered:
+        return True
+    is_function = FunctionType in (type(kind.__eq__), type(kind.__lt__))
+    return is_function and ON_VARIANTS["is_users"](kind)
+
+
+class Ordered:
+    """What `functools.cmp_to_key` makes a key of: it is less than another as a function says."""
+
+    __slots__ = ("compared", "x")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, compared: Callable[[Any, Any], Any], x: Any) -> None:
+        self.compared, self.x = compared, x
+
+    def _is(self, symbol: str, other: Ordered) -> Any:
+        return compare(symbol, self.compared(self.x, other.x), 0)
+
+    __eq__ = partialmethod(_is, "==")  # type: ignore[assignment]
+    __lt__, __le__ = partialmethod(_is, "<"), partialmethod(_is, "<=")
+    __gt__, __ge__ = partialmethod(_is, ">"), partialmethod(_is, ">=")
 
 
 def _are_dicts(first: Any, second: Any) -> bool:
@@ -370,6 +389,11 @@ def choose(condition: Any, first: Any, second: Any, name: str = "the result") ->
         if not (is_keyed(first) or is_keyed(second)):
             chosen = {key: choose(condition, x, second[key], name) for key, x in first.items()}
             return _stands_for(chosen, first, second, name)
+    elif type(first) is type(second) and _is_frozen(first):
+        own, others = tree.children_of(first) or {}, tree.children_of(second) or {}
+        if own.keys() == others.keys():
+            chosen = {key: choose(condition, x, others[key], name) for key, x in own.items()}
+            return tree.with_children(first, chosen)
     elif type(first) is type(second) and _is_plain_equal(first, second):
         return first
     refuse_unknown(first, second)
@@ -377,6 +401,12 @@ def choose(condition: Any, first: Any, second: Any, name: str = "the result") ->
         f"{name} would be {_described(first)} or {_described(second)}, depending on the data"
         f"{at(here())}. Only numbers, arrays, and tuples and lists of them can be chosen by data"
     )
+
+
+def _is_frozen(x: Any) -> bool:
+    """Whether it is an object of a dataclass that nobody can change."""
+    kind = type(x)
+    return hasattr(kind, "__dataclass_fields__") and kind.__dataclass_params__.frozen
 
 
 def _stands_for(made: Any, first: Any, second: Any, name: str) -> Any:

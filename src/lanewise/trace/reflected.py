@@ -26,6 +26,8 @@ _REFLECTED = {
 }  # fmt: skip
 #: What says that NumPy computes with what an object holds, or leaves it alone.
 _AS_ARRAY = ("__array__", "__array_interface__", "__array_struct__", "__array_ufunc__")
+#: What a sequence has.
+_ITEMS = ("__getitem__", "__len__")
 _PYTHON = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
@@ -34,18 +36,19 @@ def asked_of(ufunc: np.ufunc, x: Tensor, other: Any) -> Callable[[], Any] | None
     kind = type(other)
     if kind is Tensor or kind is float or kind is int or x.shape:
         return None
+    if sees_to_it(kind) or any([hasattr(kind, name) for name in _AS_ARRAY]):
+        return None
+    is_weak = x._weak is not None or x._mixed is not None
+    is_written = FunctionType in (type(getattr(kind, name, None)) for name in _ITEMS)
+    if not is_weak and is_written and all([hasattr(kind, name) for name in _ITEMS]):
+        return lambda: ufunc(x, [other[i] for i in range(len(other))])
     method = getattr(kind, _REFLECTED.get(ufunc, ""), None)
     if ufunc is np.not_equal and type(method) is not FunctionType:
         equal = asked_of(np.equal, x, other)
         return None if equal is None else lambda: _negated(equal())
-    if type(method) is not FunctionType or sees_to_it(kind):
+    if type(method) is not FunctionType:
         return None
-    if x._weak is not None or x._mixed is not None:
-        return lambda: method(other, x)
-    is_sequence = hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
-    if is_sequence or any([hasattr(kind, name) for name in _AS_ARRAY]):
-        return None
-    return lambda: method(other, weak(x, _PYTHON[x.dtype.kind]))
+    return lambda: method(other, x if is_weak else weak(x, _PYTHON[x.dtype.kind]))
 
 
 def _negated(x: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 import optree
 
 from lanewise.autograph.aliases import settle
-from lanewise.autograph.builtins import index_, ranked
+from lanewise.autograph.builtins import index_
 from lanewise.autograph.calls import fn
 from lanewise.autograph.containers import in_
 from lanewise.autograph.lists.columns import (
@@ -40,6 +40,7 @@ from lanewise.autograph.lists.hooks import (
 )
 from lanewise.autograph.optional import OptionalValue, apart_from_none, as_returned
 from lanewise.autograph.sequences import length_of
+from lanewise.autograph.sorting import ranked
 from lanewise.autograph.state import DONT_CARE, Kind, kind_of
 from lanewise.autograph.subscripts import delitem
 from lanewise.autograph.values import ensure, equal, require, traced
