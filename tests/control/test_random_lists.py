@@ -33,11 +33,11 @@ FORMS = {
     "shared": (random_lists.draw_shared, 40),
     "rows": (random_rows.draw, 24),
     "records": (random_records.draw, 40),
-    "names": (random_names.draw, 60),
-    "ways": (random_ways.draw, 40),
-    "tables": (random_tables.draw, 6),
-    "gaps": (random_gaps.draw, 8),
-    "objects": (random_objects.draw, 12),
+    "names": (random_names.draw, 40),
+    "ways": (random_ways.draw, 24),
+    "tables": (random_tables.draw, 4),
+    "gaps": (random_gaps.draw, 5),
+    "objects": (random_objects.draw, 10),
 }
 CASES = [(form, seed) for form, (_, count) in FORMS.items() for seed in range(count)]
 
