@@ -117,12 +117,9 @@ def _may_be_one(first: Any, second: Any) -> bool:
     if isinstance(first, tuple):
         pairs = zip(first, second, strict=False)
         return len(first) == len(second) and all([x is y or _may_be_one(x, y) for x, y in pairs])
-    if not can_change(first):
-        return may_be_one_of_joined(first, second)
-    known = {id(each) for each in (second, *twins(second))}
-    if any([id(each) in known for each in (first, *twins(first))]):
+    if may_be_one_of_joined(first, second):
         return True
-    return any([_is_copy(x) and not is_made_here(y) for x, y in ((first, second), (second, first))])
+    return can_change(first) and any([_is_copy(x) and not is_made_here(y) for x, y in ((first, second), (second, first))])
 
 
 def _is_copy(container: Any) -> bool:

@@ -378,6 +378,15 @@ def with_held(value: Any, region: Region) -> Any:
     return [value, *[list(held_by(x).values()) for x in found.values()]] if found else value
 
 
+def kept_by_value(value: Any, opening: Opening) -> list[Any]:
+    """Return the objects of which what they hold is kept: those opened, and all that one may be."""
+    found = objects_of(value, opening)
+    for leaf in tree.flatten(value, _is_instance)[0] if opening.classes else ():
+        if type(leaf) is Variant and not _kinds_of(leaf) - opening.classes:
+            found += [x for x in leaf._lw_among if x is not None]
+    return found + [y for x in found for y in kept_by_value(list(held_by(x).values()), opening)]
+
+
 def may_be_one_of_joined(first: Any, second: Any) -> bool:
     """Whether two objects may be one, as one of them was joined of several."""
     lent = require_trace("an object").lent

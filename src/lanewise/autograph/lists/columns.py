@@ -14,7 +14,15 @@ import numpy as np
 import optree
 
 from lanewise.autograph.aliases import REPEATS, Shared, all_roots, repeating, settle, watch
-from lanewise.autograph.instances import Opening, freeze, is_new, new_classes, objects_of, opened
+from lanewise.autograph.instances import (
+    Opening,
+    freeze,
+    is_new,
+    kept_by_value,
+    new_classes,
+    objects_of,
+    opened,
+)
 from lanewise.autograph.optional import (
     OptionalValue,
     alike_but_for_none,
@@ -153,7 +161,7 @@ class Element(NamedTuple):
     def numbers(self, value: Any) -> list[Tensor]:
         """Return the numbers of `types` of an element that is of its form."""
         trace, leaves = require_trace("a list"), self.leaves(value)
-        freeze(objects_of(value, Opening(self.classes)))  # which the list knows as they are now
+        freeze(kept_by_value(value, Opening(self.classes)))  # which the list knows as they are now
         return [
             Tensor(trace, number)
             for leaf, kind in zip(leaves, self.kinds, strict=True)
@@ -480,7 +488,7 @@ def _plain_columns(items: Any, element: Element) -> list[Tensor] | None:
     is_plain = all([type(leaf) in WEAK_DTYPES for row in leaves for leaf in row])
     if not is_plain or any([kind.mixed for kind in element.kinds]):
         return None
-    freeze(objects_of(items, Opening(element.classes)))
+    freeze(kept_by_value(items, Opening(element.classes)))
     pairs = zip(zip(*leaves, strict=True), element.kinds, strict=True)
     return [as_tensor(plain_table(column, kind.dtype)) for column, kind in pairs]
 
