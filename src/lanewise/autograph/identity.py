@@ -119,7 +119,9 @@ def _may_be_one(first: Any, second: Any) -> bool:
         return len(first) == len(second) and all([x is y or _may_be_one(x, y) for x, y in pairs])
     if may_be_one_of_joined(first, second):
         return True
-    return can_change(first) and any([_is_copy(x) and not is_made_here(y) for x, y in ((first, second), (second, first))])
+    return can_change(first) and any(
+        [_is_copy(x) and not is_made_here(y) for x, y in ((first, second), (second, first))]
+    )
 
 
 def _is_copy(container: Any) -> bool:

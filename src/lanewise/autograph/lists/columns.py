@@ -47,7 +47,7 @@ from lanewise.trace.regions import Region, all_born, is_made_here
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, emit, weak
 from lanewise.trace.trace import require_trace, state
-from lanewise.trace.variants import Variant
+from lanewise.trace.variants import TAG, Variant
 
 #: What messages call a list to which arrays are appended.
 OF_ARRAYS = "a list of arrays"
@@ -141,6 +141,11 @@ class Element(NamedTuple):
         if other is None:
             return None
         if other.structure != self.structure:
+            own, others = self._by_value(other), other._by_value(self)
+            if own is not None:
+                return own.joined(other)
+            if others is not None:
+                return self.joined(others)
             if self.classes or other.classes:
                 return None
             own, others = self._with_nones_of(other), other._with_nones_of(self)
@@ -150,6 +155,28 @@ class Element(NamedTuple):
         if len(kinds) < len(joined):
             return None
         return self._replace(kinds=kinds, classes=self.classes | other.classes)
+
+    def _by_value(self, other: Element) -> Element | None:
+        """Return what objects hold that it is one of, if `other` is what such an object holds."""
+        kind = self.kinds[0] if self.kinds else NOTHING
+        if self.classes or not kind.is_tag or not optree.treespec_is_leaf(self.structure):
+            return None
+        objects = list(kind.weak)
+        if len(other.classes) != 1 or not other.classes.issuperset(map(type, objects)):
+            return None
+        found: Element | None = element_of(objects[0], other.classes)
+        for x in objects[1:]:
+            found = None if found is None else found.joined(element_of(x, other.classes))
+        if found is None or found.structure != other.structure:
+            return None
+        return found._replace(holder=self.holder)
+
+    def _held_by_objects(self, columns: Sequence[Tensor], own: Element) -> list[Tensor]:
+        """Return what the objects hold that elements are, which stay as they are from now on."""
+        by_tag = self.kinds[0].weak.by_tag
+        rows = [own.numbers(x) for x in by_tag.values()]
+        places = np.searchsorted(as_tensor(np.array(list(by_tag), TAG)), columns[0])
+        return [as_tensor(np.stack(column))[places] for column in zip(*rows, strict=True)]
 
     def leaves(self, value: Any) -> list[Any]:
         """Return the leaves of an element that is of its form, but for what may be None."""
@@ -198,6 +225,8 @@ class Element(NamedTuple):
 
     def converted(self, columns: Sequence[Tensor], new: Element) -> list[Tensor]:
         """Return the numbers of all elements as those of others, which hold them too."""
+        if new.structure != self.structure and (held := self._by_value(new)) is not None:
+            return held.converted(self._held_by_objects(columns, held), new)
         own, found = self.apart(columns), list[Tensor]()
         leaves: list[Any] = [_Place(i) for i in range(len(own))]
         if new.structure != self.structure:
