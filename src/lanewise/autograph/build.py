@@ -207,7 +207,10 @@ def through(node: ast.expr) -> ast.expr:
     """Return what a loop goes through: by position, what Python's own functions make of lists."""
     match node:
         case ast.Call(
-            ast.Name("zip" | "map" | "enumerate" | "reversed") as function, args, options
+            ast.Name("zip" | "map" | "enumerate" | "reversed" | "count")
+            | ast.Attribute(ast.Name("itertools"), "count") as function,
+            args,
+            options,
         ):
             if any([isinstance(x, ast.Starred) for x in args]) or None in [x.arg for x in options]:
                 return node

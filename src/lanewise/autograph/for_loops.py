@@ -30,7 +30,7 @@ from lanewise.trace import tree
 from lanewise.trace.journal import Journal
 from lanewise.trace.lending import all_lent, forget
 from lanewise.trace.limits import check_time, weight
-from lanewise.trace.provenance import Counter, depth_of
+from lanewise.trace.provenance import MOST_COMPARED, Counter, depth_of
 from lanewise.trace.regions import (
     Region,
     answered,
@@ -95,7 +95,9 @@ def _counter(
         return Counter(read(item), least, name, ends[1])
     counter = Counter(read(position), start, name, None if length is None else length - 1)
     if isinstance(length, int):
-        counter.alike = np.ones(length - start, bool)
+        counter.turns = length - start
+        if counter.turns <= MOST_COMPARED:
+            counter.alike = np.ones(counter.turns, bool)
     return counter
 
 

@@ -47,7 +47,8 @@ def through(function: Any, *args: Any, **kwargs: Any) -> Any:
 
     So the loop can be recorded, and what lists hold is read when each is its turn.
     """
-    make = None if state.trace is None else _MAKING.get(function)
+    is_known = state.trace is not None and isinstance(function, type)
+    make = _MAKING.get(function) if is_known else None
     found = None if make is None else make(*args, **kwargs)
     return fn(function)(*args, **kwargs) if found is None else born(found)
 
@@ -79,8 +80,19 @@ def _reversed(items: Any) -> Items | None:
     return None if whole is None else Reversed(whole)
 
 
-_MAKING: dict[Any, Callable[..., Items | None]] = {
+def _counting(start: Any = 0, step: Any = 1) -> Any:
+    """Return a range for ``itertools.count``, of more numbers than a loop can go through."""
+    is_known = type(start) is int and type(step) is int and step != 0
+    if not is_known or abs(start) + abs(step) * _ENDLESS >= 2**63:
+        return None
+    return range(start, start + step * _ENDLESS, step)
+
+
+#: So many turns a loop does not come to.
+_ENDLESS = 2**60
+_MAKING: dict[Any, Callable[..., Any]] = {
     zip: _zipped, map: _mapped, enumerate: _enumerated, reversed: _reversed,
+    itertools.count: _counting,
 }  # fmt: skip
 
 

@@ -87,8 +87,8 @@ def _unrolled(trace: Trace | None) -> int:
     turns, own = 1, 0
     while isinstance(trace, Region):
         own = max(own + sum(map(weight, trace.operations)), trace.weight)
-        if trace.counted is not None and trace.counted.alike is not None:
-            turns *= len(trace.counted.alike)
+        if trace.counted is not None and trace.counted.turns is not None:
+            turns *= trace.counted.turns
         trace = trace.parent
     return turns * own
 

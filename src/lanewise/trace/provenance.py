@@ -28,7 +28,7 @@ _LIMIT = 200
 
 
 #: For so many combinations of counters at most it is worked out which slices are cut off.
-_MOST = 1 << 20
+MOST_COMPARED = 1 << 20
 
 
 class Counter:
@@ -38,9 +38,11 @@ class Counter:
     ----------
     value
         The counter: an integer that is at least `first`.
+    turns
+        How many iterations there are; None where that is not known.
     alike
         For each iteration whether no slice in it is cut off at an end of its axis; None where
-        their number is not known.
+        their number is not known, or more than `MOST_COMPARED`.
     most
         What it is at most; None where that is not known.
     size
@@ -57,6 +59,7 @@ class Counter:
         self.value = value
         self.first = first
         self.most = most
+        self.turns: int | None = None
         self.alike: np.ndarray | None = None
         self.size: DimLike | None = None
         self.is_size = self.begins_apart = False
@@ -343,7 +346,7 @@ def cut_off(start: Any, stop: Any, step: int, size: int, length: int) -> bool:
         return False
     if any([c is None or c.value is not node.value or c.alike is None for c, node in counters]):
         return False
-    if np.prod([len(counter.alike) for counter, _ in counters], dtype=float) > _MOST:
+    if np.prod([len(counter.alike) for counter, _ in counters], dtype=float) > MOST_COMPARED:
         return False
     first: Any = low.constant
     for axis, ((counter, _), (_, factor)) in enumerate(zip(counters, low.terms, strict=True)):
