@@ -156,6 +156,20 @@ def changed_that_was_chosen(a, b):
     return sum(x.time for x in jobs)
 
 
+class Linked:
+    def __init__(self, v):
+        self.v, self.next = v, None
+
+
+def linked_in_a_ring(a, b):
+    x, y = Linked(a), Linked(b)
+    x.next, y.next = y, x
+    z, out = x if a > b else y, []
+    for i in range(3 + int(a > 0)):
+        out.append(z if b > i else Linked(a + i))
+    return sum(each.v for each in out)
+
+
 def whether_a_list_is_an_element(a, b):
     row = [a, 1.0]
     rows = [row, [b, 2.0]]
@@ -184,7 +198,8 @@ def whether_a_dataclass_is_an_element(a, b):
     "func",
     [
         changed_where_one_was_swapped, changed_behind_a_loop, changed_in_another_list,
-        changed_in_another_object, changed_that_was_chosen, whether_a_list_is_an_element,
+        changed_in_another_object, changed_that_was_chosen, linked_in_a_ring,
+        whether_a_list_is_an_element,
         whether_a_dict_is_an_element, whether_a_dataclass_is_an_element,
     ],
 )  # fmt: skip

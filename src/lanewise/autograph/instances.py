@@ -146,12 +146,14 @@ def new_classes(
     none.
     """
     found: set[type] = set()
+    variants: list[Variant] = []
 
     def is_tree(held: Any, around: tuple[Any, ...]) -> bool:
         for leaf in tree.flatten(held, _is_instance)[0]:
             if type(leaf) in NUMBERS:
                 continue
             if type(leaf) is Variant:
+                variants.append(leaf)
                 kinds = _kinds_of(leaf)
                 if len(kinds) == 1 and new_classes(list(leaf._lw_among), regions, which) >= kinds:
                     found.update(kinds)
@@ -167,7 +169,29 @@ def new_classes(
                     return False
         return True
 
-    return frozenset(found) if is_tree(value, ()) else frozenset()
+    if not is_tree(value, ()):
+        return frozenset()
+    opened = [x for each in variants if _kinds_of(each) <= found for x in each._lw_among]
+    return frozenset() if opened and _hold_themselves(opened) else frozenset(found)
+
+
+def _hold_themselves(objects: Sequence[Any]) -> bool:
+    """Whether one of some objects, or what they hold, holds itself by way of others."""
+    path: set[int] = set()
+    done: set[int] = set()
+    stack = [(x, False) for x in objects]
+    while stack:
+        x, is_left = stack.pop()
+        if is_left:
+            path.discard(id(x))
+            done.add(id(x))
+        elif id(x) in path:
+            return True
+        elif id(x) not in done and type(x) not in NUMBERS and is_plain(x):
+            path.add(id(x))
+            held = tree.flatten(list(held_by(x).values()))[0]
+            stack += [(x, True), *[(each, False) for each in held]]
+    return False
 
 
 def opened(value: Any, opening: Opening) -> Any:
@@ -380,11 +404,23 @@ def with_held(value: Any, region: Region) -> Any:
 
 def kept_by_value(value: Any, opening: Opening) -> list[Any]:
     """Return the objects of which what they hold is kept: those opened, and all that one may be."""
-    found = objects_of(value, opening)
-    for leaf in tree.flatten(value, _is_instance)[0] if opening.classes else ():
-        if type(leaf) is Variant and not _kinds_of(leaf) - opening.classes:
-            found += [x for x in leaf._lw_among if x is not None]
-    return found + [y for x in found for y in kept_by_value(list(held_by(x).values()), opening)]
+    found: dict[int, Any] = {}
+    stack = [value] if opening.classes else []
+    while stack:
+        for leaf in tree.flatten(stack.pop(), _is_instance)[0]:
+            objects: list[Any] = []
+            if type(leaf) is Instance:
+                objects = [leaf.object]
+                stack.append(list(leaf.held.values()))
+            elif type(leaf) is Variant:
+                is_opened = not _kinds_of(leaf) - opening.classes
+                objects = [x for x in leaf._lw_among if is_opened and x is not None]
+            elif opening.opens(leaf):
+                objects = [leaf]
+            new = {id(x): x for x in objects if id(x) not in found}
+            found |= new
+            stack += [list(held_by(x).values()) for x in new.values()]
+    return list(found.values())
 
 
 def may_be_one_of_joined(first: Any, second: Any) -> bool:

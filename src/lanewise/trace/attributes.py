@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import MemberDescriptorType
 from typing import Any
+from weakref import WeakKeyDictionary
 
-#: By class, the names of its slots.
-_SLOTS: dict[type, tuple[str, ...]] = {}
+#: By class, as long as that lives, the names of its slots.
+_SLOTS: WeakKeyDictionary[type, tuple[str, ...]] = WeakKeyDictionary()
 
 
 def slots_of(kind: type) -> tuple[str, ...]:
