@@ -342,17 +342,19 @@ def test_a_variable_without_a_value():
         lw.vmap(f)(np.array([1.0, -2.0]))
 
 
-def test_a_yield_that_data_decide_is_refused():
+def test_a_yield_in_a_try_statement_that_data_decide_is_refused():
     def left(x):
         for i in range(3):
             if x > i:
                 break
-            yield x
+            try:
+                yield x
+            finally:
+                x = x + 1
 
     def chosen(x):
-        if x > 0:
-            yield x
-        yield -x
+        got = [(yield x)] if x > 0 else []
+        yield -x + len(got)
 
     for generator in (left, chosen):
         with pytest.raises(lw.ConcretizationError, match="bool"):

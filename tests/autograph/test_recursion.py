@@ -172,8 +172,10 @@ def search(x, a, b, depth=30):
 def halves():
     size = 0.5
     while True:
-        yield size
-        size /= 2
+        try:
+            yield size
+        finally:
+            size /= 2
 
 
 def steps(x):

@@ -19,6 +19,7 @@ from support import (
     random_rows,
     random_tables,
     random_ways,
+    random_yields,
 )
 from support.backends import backend, outcome
 from support.comparing import define
@@ -38,6 +39,7 @@ FORMS = {
     "tables": (random_tables.draw, 4),
     "gaps": (random_gaps.draw, 5),
     "objects": (random_objects.draw, 10),
+    "yields": (random_yields.draw, 8),
 }
 CASES = [(form, seed) for form, (_, count) in FORMS.items() for seed in range(count)]
 
@@ -45,7 +47,7 @@ CASES = [(form, seed) for form, (_, count) in FORMS.items() for seed in range(co
 @pytest.mark.parametrize(("form", "seed"), CASES, ids=[f"{form}-{seed}" for form, seed in CASES])
 def test_like_the_loop(form, seed):
     helpers = random_lists.HELPERS | random_records.HELPERS | random_names.HELPERS
-    helpers |= random_objects.HELPERS
+    helpers |= random_objects.HELPERS | random_yields.HELPERS
     func = define(FORMS[form][0](seed), np=np, **helpers)
     batches = random_lists.arguments(seed)
     with warnings.catch_warnings():

@@ -99,11 +99,13 @@ class while_:  # noqa: N801
 class for_:  # noqa: N801
     """One turn for each item, until the flag is set."""
 
-    def __init__(self, iterable, names, state, flag):
+    def __init__(self, iterable, names, state, flag, shared=None):
         assert len(names) == len(state)
         assert flag is None or flag in names
         self.items = iter(iterable)
         self.state = state
+        cells = {} if shared is None else zip(shared.__code__.co_freevars, shared.__closure__)
+        self.cells = {names.index(name): cell for name, cell in dict(cells).items()}
 
     def __iter__(self):
         return self
@@ -116,6 +118,11 @@ class for_:  # noqa: N801
         except StopIteration:
             self.items = None
             raise
+        finally:
+            held = list(self.state)
+            for position, cell in self.cells.items():
+                held[position] = cell.cell_contents
+            self.state = tuple(held)
 
     def enter(self, flag=False):
         assert flag is False
@@ -177,6 +184,31 @@ OPERATORS = {"|": operator.or_, "&": operator.and_, "-": operator.sub, "^": oper
 
 def gone_through(iterable):
     return iterable
+
+
+def begun(function, *args):
+    return function(*args)
+
+
+def is_fresh(x):
+    return False
+
+
+def foldable_alone(function, iterable):
+    return False
+
+
+class Suspension:
+    """Where a generator is left: nobody says that it is over."""
+
+    def given(self, item=None):
+        return item
+
+    def is_over(self):
+        return False
+
+    def end(self):
+        return ()
 
 
 def through(function, *args, **kwargs):

@@ -20,6 +20,7 @@ import numpy as np
 from lanewise.autograph.aliases import settle
 from lanewise.autograph.branches import Fork, deliver
 from lanewise.autograph.keeping import Keeper, Shapes, living
+from lanewise.autograph.pulled import variables_of
 from lanewise.autograph.state import DONT_CARE, Undefined, called
 from lanewise.autograph.templates import Templates
 from lanewise.errors import REFUSALS, UnsupportedError, at
@@ -157,7 +158,7 @@ class Attempt:
             return {}
         keeper = self.keeper
         keeper.track_changed(self.base)
-        known = self.frame.f_locals if self.names else {}
+        known = variables_of(self.frame) if self.names else {}
         values = {name: living(settle(known.get(name, Undefined(name)))) for name in self.names}
         for label, slot in keeper.slots.values():
             value = living(settle(slot.get()))

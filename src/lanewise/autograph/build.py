@@ -13,6 +13,8 @@ T = TypeVar("T", bound=ast.AST)
 
 #: The free variable through which converted code reaches its hooks; names of ours start alike.
 HOOKS = "ag__"
+#: The variable of a generator that follows the data; see `lanewise.autograph.pulled`.
+GENERATOR = "ag__generator"
 #: The attribute of a statement that `desugar` made of a ``with``: the name of its manager.
 MANAGER = "ag__manager"
 

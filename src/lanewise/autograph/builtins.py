@@ -28,7 +28,7 @@ from lanewise.autograph.iterators import (
     is_made,
     lists_gone_through,
     refuse_arrays,
-    take_from_outside,
+    taking,
 )
 from lanewise.autograph.optional import asked
 from lanewise.autograph.sequences import (
@@ -67,7 +67,7 @@ from lanewise.trace.classwise import each_class
 from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.data_indexing import require_whole
 from lanewise.trace.mixed import as_integer
-from lanewise.trace.regions import Region, born, is_watched, note_length
+from lanewise.trace.regions import born, is_watched, note_length
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.sizes import number_of, of_sizes, sizes
 from lanewise.trace.tensor import STANDS_FOR, Tensor, as_tensor, emit, stack_nested, weak
@@ -254,15 +254,9 @@ for _function in (np.shape, np.size):
 @replaces(builtins.next)
 def next_(iterator: Any, *default: Any) -> Any:
     """``next``: not where it depends on the data whether it happens."""
-    trace = state.trace
-    take_from_outside(iterator)
+    taking(iterator)
     if state.has_contents:
         refuse_arrays(lists_gone_through(iterator))
-    if isinstance(trace, Region) and id(iterator) not in trace.born:
-        raise UnsupportedError(
-            f"next() takes an item of an iterator from outside of a branch or loop body"
-            f"{at(here())}, while the data decide whether or how often. Use a list and an index"
-        )
     return next(iterator, *default)
 
 
@@ -490,7 +484,7 @@ def deepcopy_(x: Any, memo: Any = None) -> Any:
 
 
 for _function in CONSUMING:
-    ROWS[_function] = consuming(ROWS.get(_function, _born_result(_function)))
+    ROWS[_function] = consuming(_function, ROWS.get(_function, _born_result(_function)))
 
 
 @replaces(

@@ -8,6 +8,7 @@ where a branch or loop body is traced. Everything else is called as it is.
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from abc import ABCMeta
 from collections.abc import Callable, Collection
@@ -31,6 +32,7 @@ from lanewise.autograph.effects import Catching, followed, followed_class, follo
 from lanewise.autograph.enumerations import followed_members
 from lanewise.autograph.following import Following
 from lanewise.autograph.foreign import guarded, refuse_writing
+from lanewise.autograph.iterators import begun
 from lanewise.autograph.known_calls import EFFECTS, is_library, name_of
 from lanewise.autograph.orders import OF_TOTAL_ORDERING, of_dataclass
 from lanewise.autograph.reached import know_reached
@@ -160,6 +162,12 @@ for _code in OF_TOTAL_ORDERING:
 
 
 def _function(f: Any) -> Any:
+    found = _converted_function(f)
+    is_generator = f.__code__.co_flags & inspect.CO_GENERATOR
+    return functools.partial(begun, found) if is_generator else found
+
+
+def _converted_function(f: Any) -> Any:
     code = f.__code__
     known = _converted.get(id(f))
     if (

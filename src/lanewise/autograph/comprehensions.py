@@ -39,6 +39,7 @@ from lanewise.autograph.build import (
     negate,
     place,
     statement,
+    store,
     through,
     walrus,
 )
@@ -86,7 +87,29 @@ class Reductions(ast.NodeTransformer):
         self.in_comprehension -= 1
         return node
 
-    visit_GeneratorExp = visit_comprehension_scope  # noqa: N815
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        """Return the call of a generator, which follows the data where Python's own does not.
+
+        That is where tests choose elements, or what it goes through follows the data.
+        """
+        if not can_move(node):
+            return self.visit_comprehension_scope(node)
+        made, values = self.names.fresh("g"), self.names.fresh("t")
+        passed = self._passed(node)
+        step = place(statement(ast.Yield(clone(node.elt))), node.elt)
+        body = [_loops(clone(node), values, step)]
+        self.functions.append(place(function(made, [values, *passed], body), node))
+        begun = hook("begun", load(made), load(values), *map(load, passed))
+        iterable = self._iterable(node)
+        if any([part.ifs for part in node.generators]):
+            begun.args[1] = iterable
+            return place(begun, node)
+        native = self._native(node, values)
+        if self.in_comprehension:
+            choice = ast.IfExp(hook("is_fresh", load(values)), begun, native)
+            return place(immediate([values], choice, iterable), node)
+        test = hook("is_fresh", walrus(values, iterable))
+        return place(ast.IfExp(test, begun, native), node)
 
     def visit_SetComp(self, node: ast.SetComp | ast.DictComp) -> ast.expr:
         if not can_move(node):
@@ -151,14 +174,24 @@ class Reductions(ast.NodeTransformer):
         self.inner.pop()
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        if _is_first_of_call(node):
+            item = self.names.fresh("v")
+            part = ast.comprehension(store(item), node.args[0], [], 0)
+            whole = place(ast.GeneratorExp(load(item), [part]), node.args[0])
+            return self._looped(node, node.func, whole, is_given=True)
         comprehension = reduced(node)
         if comprehension is None:
             self.generic_visit(node)
             return node
         return self._looped(node, node.func, comprehension)
 
-    def _looped(self, node: ast.expr, func: ast.expr, comprehension: Comprehension) -> ast.expr:
-        """Return the choice between a loop and a comprehension, or a call that is given one."""
+    def _looped(
+        self, node: ast.expr, func: ast.expr, comprehension: Comprehension, is_given: bool = False
+    ) -> ast.expr:
+        """Return the choice between a loop and a comprehension, or a call that is given one.
+
+        Or, if ``is_given``, what it goes through.
+        """
         kind, made = self.names.fresh("t"), self.names.fresh("g")
         values = self.names.fresh("t")
         is_generator = isinstance(comprehension, ast.GeneratorExp)
@@ -169,7 +202,7 @@ class Reductions(ast.NodeTransformer):
         body[-2:-1] = [_loops(clone(comprehension), values, body[-2])]
         self.functions.append(place(function(made, parameters, body), comprehension))
 
-        plain: ast.expr = self._native(comprehension, values)
+        plain: ast.expr = load(values) if is_given else self._native(comprehension, values)
         fold = hook("fold", load(kind))
         if isinstance(node, ast.Call):
             rest = [self.visit(arg) for arg in node.args[1:]]
@@ -180,12 +213,13 @@ class Reductions(ast.NodeTransformer):
             plain.keywords = keywords
         extra: list[ast.expr] = [load(name) for name in passed]
         looping = call(load(made), load(values), fold, *extra)
+        asked = "foldable_alone" if is_given else "foldable"
         iterable = self._iterable(comprehension)
         if self.in_comprehension:
-            test = hook("foldable", load(kind), load(values))
+            test = hook(asked, load(kind), load(values))
             choice = ast.IfExp(test, looping, plain)
             return place(immediate([kind, values], choice, func, iterable), node)
-        test = hook("foldable", walrus(kind, func), walrus(values, iterable))
+        test = hook(asked, walrus(kind, func), walrus(values, iterable))
         return place(ast.IfExp(test, looping, plain), node)
 
     def _early(self, kind: str, func: ast.expr, comprehension: Comprehension) -> list[ast.stmt]:
@@ -249,6 +283,13 @@ def reduced(node: ast.Call) -> Comprehension | None:
     if not known or starred or any(keyword.arg is None for keyword in node.keywords):
         return None
     return node.args[0] if can_move(node) else None
+
+
+def _is_first_of_call(node: ast.Call) -> bool:
+    """Whether it is ``next(f(x))``: nobody else has the iterator if the function makes it."""
+    is_next = isinstance(node.func, ast.Name) and node.func.id == "next"
+    is_next &= not node.keywords and len(node.args) in (1, 2)
+    return is_next and isinstance(node.args[0], ast.Call) and all(map(can_move, node.args))
 
 
 def can_move(node: ast.expr) -> bool:

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from lanewise.autograph.pulled import is_fresh
 from lanewise.autograph.state import Maybe, Undefined
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.values import choose, either, less, negated, truth
@@ -163,6 +164,11 @@ def foldable(function: Any, iterable: Any) -> bool:
         return state.trace is not None and function in FOLDS
     except TypeError:  # a callable that cannot be hashed
         return False
+
+
+def foldable_alone(function: Any, iterable: Any) -> bool:
+    """Whether ``next`` of what a call has made is a loop: of a generator that follows the data."""
+    return is_fresh(iterable) and foldable(function, iterable)
 
 
 def fold(function: Any, *args: Any, **kwargs: Any) -> Fold:

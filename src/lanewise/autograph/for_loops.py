@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from lanewise.autograph.iterables import Named
 from lanewise.autograph.iterators import (
     lists_gone_through,
     refuse_arrays,
-    take_from_outside,
+    taking,
 )
+from lanewise.autograph.pulled import Pull, cells_of, is_fresh, pulled
 from lanewise.autograph.sequences import TracedRange, as_sequence, refuse_changed
 from lanewise.autograph.turns import ATTEMPTS, Turns, strengthened, titles, weakened
 from lanewise.autograph.values import traced
@@ -161,12 +162,15 @@ class For:
     """A ``for`` loop: unrolled where it is short or plain, recorded where it is long or data."""
 
     def __init__(
-        self, iterable: Any, names: tuple[str, ...], state: tuple[Any, ...], flag: str | None
-    ) -> None:
+        self, iterable: Any, names: tuple[str, ...], state: tuple[Any, ...], flag: str | None,
+        shared: Callable[[], Any] | None = None,
+    ) -> None:  # fmt: skip
         self.names = names
         self.state = state
         self._iterable: Any = iterable
         self._flag = flag
+        #: By position, the variables that functions within assign to, as a generator may.
+        self._cells = {} if shared is None else cells_of(shared, names)
         self.is_recording = False
         self._may_fail = False
         self._failure: Exception | None = None
@@ -195,16 +199,17 @@ class For:
         self._may_have_ended = False
         self._end: tuple[Any, ...] | None = None
         self._guard: tuple[Fork, Value] | None = None
-        self.region: Region | None = None
+        #: Its way through a generator that may be left within what follows the data.
+        self._pull: Pull | None = None
 
     def __iter__(self) -> Iterator[Any]:
         trace = state.trace
         sequence = None if trace is None else as_sequence(self._iterable)
         if trace is None or sequence is None:
-            if trace is not None:
-                known = type(self._iterable) is Named
-                take_from_outside(self._iterable.items if known else self._iterable)
             items: Iterator[Any] = iter(self._iterable)
+            if items is self._iterable:
+                own = items.items if type(items) is Named else items
+                taking(own, is_fresh(own))
             self._iterable = None  # a generator ends with the loop
             yield from self._each(items)
             return
@@ -325,27 +330,49 @@ class For:
     def _each(self, items: Iterator[Any]) -> Iterator[Any]:
         """Take the items of an iterator one by one."""
         lists = lists_gone_through(items)
+        own = items.items if type(items) is Named else items
+        pull = self._pull = pulled(own, self, titles(self.names), self._cells, self._has_left)
         while True:
             refuse_arrays(lists)
-            token = None if state.trace is None else state.trace.token
             if self._may_have_ended and type(items) is Named:
                 raise UnsupportedError(
                     f"the data decide where a loop leaves an iterator that a variable holds"
                     f"{at(here())}: what is left of it is not known. Loop over a list or an array"
                 )
+            trace = state.trace if self._may_have_ended else None
+            journal = None if trace is None else Journal(trace)
+            token = None if trace is None else trace.token
             try:
-                item = next(items)
+                item = next(items) if pull is None else pull.take()
             except StopIteration:
+                self._look_again()
                 return
             finally:
-                if self._may_have_ended and state.trace is not None and state.trace.token != token:
-                    raise UnsupportedError(
-                        f"what a loop iterates over has an effect{at(here())}, and the data decide "
-                        "whether the loop was left before. Do it in the loop's body"
-                    )
+                if trace is not None and journal is not None:
+                    journal.close()
+                    if journal.changes or state.trace is not trace or trace.token != token:
+                        raise UnsupportedError(
+                            f"what a loop iterates over has an effect{at(here())}, and the data "
+                            "decide whether the loop was left before. Do it in the loop's body"
+                        )
+            self._look_again()
             yield item
             if self._is_done:
+                if pull is not None:
+                    pull.end()
                 return
+
+    def _look_again(self) -> None:
+        """Take variables for what functions within have made them since the last turn."""
+        if self._cells:
+            held = list(self.state)
+            for position, cell in self._cells.items():
+                held[position] = cell.cell_contents
+            self.state = tuple(held)
+
+    def _has_left(self) -> Any:
+        """Whether it was left before the next turn."""
+        return False if self._flag is None else self.state[self.names.index(self._flag)]
 
     def _try(self, sequence: Any, start: int, length: int) -> Generator[Any, None, int]:
         """Record the turns from `start` on; return the last that need not be unrolled after all."""
@@ -489,7 +516,8 @@ class For:
 
     def enter(self, flag: Any = None) -> bool:
         """Begin a turn; ``flag`` says whether the loop was left before, as far as it is known."""
-        tensor = None if flag is None or self.is_recording else traced(flag)
+        is_asked = flag is not None and not self.is_recording and self._pull is None
+        tensor = traced(flag) if is_asked else None
         if tensor is not None:
             going = truth(not_(tensor))
             fork = Fork(titles(self.names))
@@ -501,6 +529,10 @@ class For:
         """End a turn with what the variables hold, and whether the loop is left."""
         if self.is_recording:
             self._end = state
+            return
+        if self._pull is not None:
+            self._pull.leave(state)
+            self._is_done = self._pull.is_left(flag)
             return
         if self._guard is None:
             self.state = state
@@ -524,6 +556,8 @@ class For:
         """Take what the body raised: the end of a turn, or of recording; True if it must go on."""
         if isinstance(error, RecursionError):
             return True
+        if self._pull is not None and self._pull.stop(error):
+            return False
         if self.is_recording and self._may_fail and isinstance(error, Exception):
             self._failure = error
             return False

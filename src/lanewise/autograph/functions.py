@@ -6,6 +6,7 @@ import ast
 
 from lanewise.autograph.analysis import Analysis
 from lanewise.autograph.build import (
+    GENERATOR,
     Names,
     Unconvertible,
     arguments,
@@ -13,13 +14,14 @@ from lanewise.autograph.build import (
     constant,
     hook,
     load,
+    method,
     place,
     place_all,
     statement,
     tuple_,
 )
 from lanewise.autograph.desugar import desugar
-from lanewise.autograph.generators import Suspending, Whole, suspends
+from lanewise.autograph.generators import Suspending, Whole, followed, suspends
 from lanewise.autograph.jumps import RETURN_VALUE, Lowered, first_line
 from lanewise.autograph.lists.uses import with_growing_lists
 from lanewise.autograph.outline import Outline
@@ -69,9 +71,13 @@ class Functions:
             start, body = body[:1], body[1:]
         if not body:
             return
+        asking = None
         if suspends(node.body):
-            node.body = [*start, *self._suspending(body, scope, outer, owner)]
-            return
+            asking = followed(body, self.names)
+            if asking is None:
+                node.body = [*start, *self._suspending(body, scope, outer, owner)]
+                return
+            body = asking
         first = first_line(body)
         body = with_growing_lists(body, scope, self.names)
         lowered = Lowered(desugar(body, self.names), self.names)
@@ -81,10 +87,13 @@ class Functions:
             self.inner(node, undefinable, owner)
 
         statements = Statements(self.names, scope, lowered.flags, analysis, outer, owner, inner)
+        statements.shared = _shared(node.body, scope)
         unset = sorted(analysis.undefinable - scope.parameters)
         made = [place(each, first) for each in noting_cells(node.body, scope)]
         made += place_all([statements.undefine(name) for name in unset], first)
         made += statements.block(lowered.body)
+        if asking is not None:
+            made.append(place(statement(ast.YieldFrom(method(GENERATOR, "end"))), body[-1]))
         if lowered.value:
             result = ast.Return(hook("returned", load(RETURN_VALUE)))
             made.append(place(result, lowered.body[-1]))
@@ -102,6 +111,7 @@ class Functions:
         analysis = Analysis(whole.body, scope, whole.flags, RETURN_VALUE, keeps_all=True)
         flags = whole.flags
         statements = Statements(self.names, scope, flags, analysis, outer, owner, inner)
+        statements.shared = _shared(body, scope)
         defined = _Defined(analysis.undefinable).visit
         unset = sorted(analysis.undefinable - scope.parameters - {RETURN_VALUE})
         made = place_all([statements.undefine(name) for name in unset], first)
@@ -123,11 +133,16 @@ class Functions:
 
 def noting_cells(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
     """Return what notes the variables that functions within assign to, if there are any."""
-    nodes = [node for statement in body for node in ast.walk(statement)]
-    names = {name for node in nodes if isinstance(node, ast.Nonlocal) for name in node.names}
-    own = sorted(names & scope.locals)
+    own = sorted(_shared(body, scope))
     variables = ast.Lambda(arguments([]), tuple_(own))
     return [statement(hook("cells", variables))] if own else []
+
+
+def _shared(body: list[ast.stmt], scope: Scope) -> frozenset[str]:
+    """Return the variables that functions within assign to."""
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    names = {name for node in nodes if isinstance(node, ast.Nonlocal) for name in node.names}
+    return frozenset(names & scope.locals)
 
 
 class _Defined(ast.NodeTransformer):

@@ -1,16 +1,40 @@
-"""Generators: statements without a ``yield`` are converted, the others' control flow is Python's.
+"""Generators: converted like any function where each ``yield`` is a statement of its own.
 
-A generator is left in the middle of a statement, and a region of the trace must not be. So loops
-and branches with a ``yield`` take plain numbers only, as do those that are left by a ``break``,
-``continue`` or ``return`` to what has one; what they call, print and write follows the data.
+Where it is left, a generator asks who takes the item, and whether that loop is over::
+
+    yield E             →   yield ag__generator.given(E)
+                            if ag__generator.is_over():
+                                return
+    (at the end)            yield from ag__generator.end()
+    yield from E        →   for ag__v1 in E: (the same of ag__v1)
+
+Of others, that have a ``yield`` in a `try` or `with` block or within an expression, the statements
+without one are converted, and the others' control flow is Python's: loops and branches with a
+``yield`` take plain numbers only, as do those that are left by a ``break``, ``continue`` or
+``return`` to what has one; what they call, print and write follows the data.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from lanewise.autograph.build import Names, Unconvertible, hook, place, through
+from lanewise.autograph.build import (
+    GENERATOR,
+    Names,
+    Unconvertible,
+    assign,
+    hook,
+    if_,
+    load,
+    method,
+    place,
+    place_all,
+    statement,
+    store,
+    through,
+)
 from lanewise.autograph.desugar import desugar
 from lanewise.autograph.jumps import Lowered, leaving
 from lanewise.autograph.rewrite import Statements
@@ -22,6 +46,60 @@ _SUSPENDING = (ast.Yield, ast.YieldFrom)
 _APART = (ast.BoolOp, ast.IfExp, ast.Compare, ast.Lambda)
 _BLOCKS = ("body", "orelse", "finalbody")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+#: What asks by itself how a block was left.
+_GUARDING = (ast.Try, ast.TryStar, ast.With, ast.AsyncWith, ast.AsyncFor)
+
+
+def followed(body: Sequence[ast.stmt], names: Names) -> list[ast.stmt] | None:
+    """Return a generator's statements with what it asks where it is left, if all can be followed.
+
+    None where some ``yield`` is not a statement, or stands in a block that sees how it is left.
+    """
+    inner = list(own_nodes(body))
+    count = sum([isinstance(part, _SUSPENDING) for part in inner])
+    is_followed = count == sum(map(_is_yield, inner)) and not any(
+        [isinstance(part, _GUARDING) and suspends([part]) for part in inner]
+    )
+    if not is_followed or any([isinstance(part, (*_AWAITING, ast.Await)) for part in inner]):
+        return None
+    start = place(assign(GENERATOR, hook("Suspension")), body[0])
+    return [start, *_asking(body, names)]
+
+
+def _is_yield(node: ast.AST) -> bool:
+    """Whether it is a ``yield`` that is a statement, or of which one variable holds the value."""
+    is_plain = isinstance(node, ast.Expr) and isinstance(node.value, _SUSPENDING)
+    return is_plain or (isinstance(node, ast.Assign) and isinstance(node.value, ast.Yield))
+
+
+def _asking(body: Sequence[ast.stmt], names: Names) -> list[ast.stmt]:
+    made: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, _SCOPES) or not suspends([node]):
+            made.append(node)
+        elif _is_yield(node):
+            made += _asked(node, names)
+        else:
+            for part in (node, *getattr(node, "cases", ())):
+                for name in _BLOCKS:
+                    if isinstance(getattr(part, name, None), list):
+                        setattr(part, name, _asking(getattr(part, name), names))
+            made.append(node)
+    return made
+
+
+def _asked(node: Any, names: Names) -> list[ast.stmt]:
+    """Return a ``yield``, and what asks whether the generator is gone on with."""
+    if isinstance(node.value, ast.YieldFrom):
+        item = names.fresh("v")
+        each = place(statement(ast.Yield(load(item))), node)
+        return [place(ast.For(store(item), node.value.value, _asked(each, names), []), node)]
+    item = [] if node.value.value is None else [node.value.value]
+    node.value.value = place(method(GENERATOR, "given", *item), node.value)
+    leave = if_(method(GENERATOR, "is_over"), [ast.Return(None)])
+    return [node, *place_all([leave], node)]
 
 
 class Whole:
@@ -124,4 +202,4 @@ def _is_apart(node: ast.AST) -> bool:
     return False
 
 
-__all__ = ["Suspending", "Whole", "suspends"]
+__all__ = ["Suspending", "Whole", "followed", "suspends"]

@@ -15,7 +15,7 @@ from lanewise.autograph.calls import fn
 from lanewise.autograph.classes import class_of, isinstance_
 from lanewise.autograph.containers import in_
 from lanewise.autograph.displays import binary, entries, joined_anew, set_of, spread
-from lanewise.autograph.folds import fold, foldable
+from lanewise.autograph.folds import fold, foldable, foldable_alone
 from lanewise.autograph.for_loops import For
 from lanewise.autograph.identity import is_
 from lanewise.autograph.iterables import (
@@ -26,7 +26,8 @@ from lanewise.autograph.iterables import (
     through,
     unstopped,
 )
-from lanewise.autograph.lists import gathered  # noqa: F401  (more that folds)
+from lanewise.autograph.iterators import begun
+from lanewise.autograph.lists import gathered, pulling  # noqa: F401  (which are called by others)
 from lanewise.autograph.lists.changed_records import (
     index_in,
     new,
@@ -72,6 +73,7 @@ from lanewise.autograph.lists.hooks import (
 from lanewise.autograph.loops import While
 from lanewise.autograph.managers import managed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
+from lanewise.autograph.pulled import Suspension, is_fresh
 from lanewise.autograph.sequences import Numbered
 from lanewise.autograph.state import Lost, Maybe, Undefined, unbound
 from lanewise.autograph.subscripts import (
@@ -97,6 +99,7 @@ __all__ = [
     "AssertionError",
     "Failure",
     "Stop",
+    "Suspension",
     "Undefined",
     "added",
     "again",
@@ -104,6 +107,7 @@ __all__ = [
     "appended",
     "appended_left",
     "as_index",
+    "begun",
     "binary",
     "born",
     "branches",
@@ -123,6 +127,7 @@ __all__ = [
     "fn",
     "fold",
     "foldable",
+    "foldable_alone",
     "following",
     "for_",
     "found",
@@ -140,6 +145,7 @@ __all__ = [
     "index_in",
     "inserted",
     "is_",
+    "is_fresh",
     "is_instance",
     "items_for",
     "items_of",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.calls import fn
+from lanewise.autograph.iterators import is_new
 from lanewise.autograph.sequences import (
     Enumerated,
     Items,
@@ -36,10 +37,15 @@ _MOST_COMBINED = 10_000
 
 def gone_through(iterable: Any) -> Any:
     """Return what a loop goes through that nobody else has: a list of few combinations."""
-    if not isinstance(iterable, _COMBINING) or state.trace is None:
+    if state.trace is None:
+        return iterable
+    if not isinstance(iterable, _COMBINING):
+        is_new(iterable)
         return iterable
     items = list(itertools.islice(iterable, _MOST_COMBINED + 1))
-    return items if len(items) <= _MOST_COMBINED else itertools.chain(items, iterable)
+    if len(items) <= _MOST_COMBINED:
+        return items
+    return born(itertools.chain(items, iterable))
 
 
 def through(function: Any, *args: Any, **kwargs: Any) -> Any:

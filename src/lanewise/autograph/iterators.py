@@ -10,15 +10,18 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import GeneratorType
 from typing import Any
+from weakref import ref
 
-from lanewise.autograph.build import is_ours
+from lanewise.autograph.build import GENERATOR, is_ours
+from lanewise.autograph.convert import is_converted
 from lanewise.autograph.sequences import is_data
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here, is_own_file
 from lanewise.trace.attributes import held_by
 from lanewise.trace.contents import LISTS, concerns
-from lanewise.trace.regions import Watched, in_region
+from lanewise.trace.regions import Region, Watched, born, in_region
 from lanewise.trace.trace import Stateful, state
 
 
@@ -44,6 +47,82 @@ def take_from_outside(iterator: Any) -> None:
                 raise Stateful(f"the iterator {name}.{attribute}", here())
 
 
+def taking(iterator: Any, is_followed: bool = False) -> None:
+    """See to an iterator of which items are about to be taken: it cannot be put back.
+
+    ``is_followed`` says that it is a generator that will see by itself where it is gone on with.
+
+    Raises
+    ------
+    Stateful
+        If a mapped function has it from outside of itself.
+    UnsupportedError
+        If it was made outside of the branch or loop body that is recorded.
+    """
+    take_from_outside(iterator)
+    trace = state.trace if _is_tracked(iterator) else None
+    while trace is not None:
+        for journal in () if trace.journal is None else trace.journal.around():
+            if id(iterator) not in journal.born:
+                journal.is_sealed = True
+        if not isinstance(trace, Region) or trace.has_born(iterator):
+            return
+        if trace.is_turn or not is_followed:
+            raise UnsupportedError(
+                f"items are taken of an iterator from outside of a branch or loop body{at(here())},"
+                " while the data decide whether or how often. Use a list and an index"
+            )
+        trace = trace.parent
+
+
+def begun(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return a generator, which belongs to the region in which it is made.
+
+    Nobody keeps it: it closes where the last one lets go of it that had it.
+    """
+    made = function(*args, **kwargs)
+    trace = state.trace
+    journals = () if trace is None or trace.journal is None else trace.journal.around()
+    for owner in (trace, *journals):
+        born = getattr(owner, "born", None)
+        if born is not None:
+            born[id(made)] = ref(made, functools.partial(_forget, born, id(made)))
+    return made
+
+
+def _forget(known: dict[int, Any], key: int, _: Any) -> None:
+    known.pop(key, None)
+
+
+def is_new(iterator: Any) -> None:
+    """Note an iterator that a call has given, unless it is known who made it before."""
+    if isinstance(iterator, Iterator):
+        trace = state.trace
+        while trace is not None and not (isinstance(trace, Watched) and trace.has_born(iterator)):
+            trace = trace.parent
+        if trace is None:
+            born(iterator)
+
+
+#: Of which it is known where each was made.
+_TRACKED = (
+    *[type(iter(x)) for x in ((), [], range(0), "", {}, set(), {}.values(), {}.items())],
+    builtins.map, builtins.filter, builtins.zip, builtins.enumerate, builtins.reversed,
+    type(iter(reversed([]))),
+)  # fmt: skip
+
+
+def _is_followed(x: Any) -> bool:
+    return type(x) is GeneratorType and GENERATOR in x.gi_code.co_varnames
+
+
+def _is_tracked(iterator: Any) -> bool:
+    kind = type(iterator)
+    if kind is GeneratorType:
+        return is_converted(iterator.gi_code)
+    return kind in _TRACKED or kind in CONSUMING
+
+
 def lists_gone_through(iterator: Any) -> list[Any]:
     """Return the lists of which an iterator of Python's own takes the elements, also by others."""
     found, todo, seen = [], [iterator], set[int]()
@@ -54,7 +133,9 @@ def lists_gone_through(iterator: Any) -> list[Any]:
         seen.add(id(one))
         if type(one) in LISTS:
             found.append(one)
-        elif type(one) is tuple or (hasattr(type(one), "__next__") and not is_data(one)):
+        elif type(one) is tuple or (
+            hasattr(type(one), "__next__") and not (is_data(one) or _is_followed(one))
+        ):
             todo += gc.get_referents(one)
     return found
 
@@ -80,16 +161,27 @@ CONSUMING: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def consuming(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that takes no items of iterators from outside of a mapped function."""
+#: What is done with generators that follow the data; filled by `lanewise.autograph.lists.pulling`.
+PULLING: list[Callable[..., Any]] = []
+
+
+def consuming(python: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that takes no items of iterators from outside of a mapped function.
+
+    It stands for a function of Python's.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if (result := PULLING[0](python, args, kwargs)) is not NotImplemented:
+            return result
         given = [x for x in args if hasattr(type(x), "__next__")]
         for x in given:
-            take_from_outside(x)
+            taking(x)
         lists = [items for x in given for items in lists_gone_through(x)]
         result = function(*args, **kwargs)
         refuse_arrays(lists)
+        if hasattr(type(result), "__next__") and not any([result is x for x in given]):
+            born(result)
         return result
 
     return call

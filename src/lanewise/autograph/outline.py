@@ -92,9 +92,9 @@ class Outline:
         return place_all([made, statement(call(load(name)))], first)
 
     def _can_move(self, body: Sequence[ast.stmt]) -> bool:
-        if leaving(body):
-            return False
         nodes = list(own_nodes(body))
+        if leaving(body) or any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in nodes):
+            return False
         return not any(isinstance(node, ast.Name) and node.id in READS_ALL for node in nodes)
 
 

@@ -63,6 +63,7 @@ from lanewise.autograph.build import (
     HOOKS,
     MANAGER,
     Names,
+    arguments,
     assign,
     attribute,
     clone,
@@ -109,6 +110,7 @@ class Statements:
         self.outer = outer - scope.locals
         self.owner = owner
         self.convert = convert  # converts a function or a class within, in place
+        self.shared: frozenset[str] = frozenset()  # variables that functions within assign to
         self.expressions = Expressions(
             names, scope, analysis.unsure, analysis.undefinable, self.outer, owner
         )
@@ -177,6 +179,8 @@ class Statements:
         if lists := _taken_at_once(node):
             items = place(hook("taken_at_once", items, *map(load, lists)), items)
         start = hook("for_", self.visit(items), labels, tuple_(names), constant(flag))
+        if shared := sorted(self.shared.intersection(names)):
+            start.args.append(ast.Lambda(arguments([]), tuple_(shared)))
         first = place_all(self.store(node.target, load(turn)), node.target)
         inner = [*first, *self.block(node.body)]
         turns = place(if_(method(driver, "enter", *flags), inner), node)

@@ -217,6 +217,8 @@ _contiguous(np.asfortranarray, "F")
 
 
 def _fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+    if isinstance(iter, Tensor) and iter.ndim == 1 and count < 0:  # of data length, too
+        return array(iter, dtype)
     items = list(iter if count < 0 else islice(iter, count))
     if state.trace is None or not is_traced(items):
         result = np.fromiter(items, dtype, count)

@@ -467,8 +467,8 @@ def note_tensor(root: Tensor) -> None:
 def born(container: Any) -> Any:
     """Return a container that was made just now; inside a region it is the region's own."""
     trace = state.trace
-    if isinstance(trace, Watched):
-        trace.bear(container)
+    if (noting := trace if isinstance(trace, Watched) else trace and trace.journal) is not None:
+        noting.bear(container)
     return container
 
 

@@ -25,6 +25,8 @@ class _State(threading.local):
     watch: Callable[[bool], None] | None = None
     #: The innermost `try` statement whose body is recorded (`lanewise.autograph.attempts`).
     attempt: Any = None
+    #: How a loop goes through the generator that runs (`lanewise.autograph.pulled`).
+    pull: Any = None
     #: The innermost ``with np.errstate(...="raise")`` (`lanewise.autograph.floating`).
     floating: Any = None
     #: What collects formatted tensors, the innermost last (`lanewise.trace.formatting`).

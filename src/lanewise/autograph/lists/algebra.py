@@ -312,7 +312,7 @@ def _follow(cls: Any) -> None:
     before = ROWS.get(cls, cls)
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        args = tuple([list(x) if isinstance(x, _ITERATORS) else x for x in args])
+        args = tuple([fn(list)(x) if isinstance(x, _ITERATORS) else x for x in args])
         if len(args) != 1 or kwargs or not _has_data(cls(), args[0]):
             return before(*args, **kwargs)
         made = born(cls())

@@ -25,7 +25,7 @@ import optree
 from lanewise.autograph.calls import ASKING, HOOKS, _construct, fn
 from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.known_calls import is_library
-from lanewise.autograph.lists import algebra, edits, hooks, keyed, nested
+from lanewise.autograph.lists import algebra, edits, hooks, keyed, nested, pulling
 from lanewise.autograph.lists.columns import Columns, Holder
 from lanewise.autograph.lists.grown import held, known_length, side_by_side, whole
 from lanewise.autograph.lists.held import numbers_of_array, part_at, spread_out, unbox
@@ -204,7 +204,7 @@ _FOLLOWED = frozenset((
     heapq.nlargest, heapq.nsmallest, bisect.insort_left, bisect.insort_right,
 ))  # fmt: skip
 #: What goes through a list as a ``for`` loop does (`lanewise.autograph.sequences`).
-_LOOPING = frozenset((enumerate, zip, reversed))
+_LOOPING = frozenset((enumerate, zip, reversed)) | pulling.OF_ANY
 #: What does with a list of such lists what it does with any.
 _OF_WHOLES = frozenset((len, list, any, all, deque))
 #: Methods of Python's own lists that keep what they are given.
@@ -231,6 +231,7 @@ def called(f: Any, made: Any) -> Any:
 
 
 def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
+    args = args if _is_followed(made) else pulling.items_given(f, args)
     if not state.has_contents or not isinstance(f, Hashable) or type(f) is Variant:
         return made(*args, **kwargs)
     owner = chosen_by(getattr(f, "__self__", None))
@@ -272,9 +273,8 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
         return _call(f, made, *spread_out(args), **kwargs)
     if isinstance(f, np.ufunc) or str(getattr(f, "__module__", "")).startswith("numpy"):
         args, kwargs = as_lists(args), as_lists(kwargs)
-    if not any(map(_holds, given)) or f in _PASSING or _is_followed(made):
-        return made(*args, **kwargs)
-    if f in _LOOPING or f in algebra.MAKING:
+    is_passed = f in _PASSING or f in _LOOPING or f in algebra.MAKING
+    if is_passed or not any(map(_holds, given)) or _is_followed(made):
         return made(*args, **kwargs)
     function = f.__name__ if isinstance(f, type(str.upper)) else f
     if isinstance(function, str):

@@ -15,6 +15,7 @@ import optree
 
 from lanewise.autograph.aliases import settle
 from lanewise.autograph.calls import fn
+from lanewise.autograph.iterators import taking
 from lanewise.autograph.lists.columns import Columns, Element, element_of, present
 from lanewise.autograph.lists.grown import (
     WIDE,
@@ -29,6 +30,7 @@ from lanewise.autograph.lists.grown import (
 )
 from lanewise.autograph.lists.loops import closed, opened
 from lanewise.autograph.optional import asked
+from lanewise.autograph.pulled import is_fresh
 from lanewise.autograph.sequences import Items, has_data_length
 from lanewise.autograph.state import Kind
 from lanewise.autograph.subscripts import getitem, setitem
@@ -228,7 +230,12 @@ def unpacked(items: Any, count: int, last: int | None = None) -> Any:
     if holds(items):
         items = whole(items)
     if type(items) not in TRACED or type(items.length) is int:
-        return listed(items)
+        if not hasattr(type(items), "__next__"):
+            return listed(items)
+        if not is_fresh(items):
+            taking(items)
+            return listed(items)
+        return unpacked(fn(list)(items), count, last)
     size, least = items.length, count + (last or 0)
     require(size >= least, ValueError(f"not enough values to unpack (expected {least})"))
     if last is None:
@@ -288,7 +295,8 @@ def grows(iterable: Any, is_known: bool = True, has_tests: bool = False) -> bool
     """
     if state.trace is None or is_known or has_tests:
         return state.trace is not None
-    return holds(iterable) or is_nested(iterable) or has_data_length(iterable)
+    may_follow = is_fresh(iterable) or has_data_length(iterable)
+    return may_follow or holds(iterable) or is_nested(iterable)
 
 
 def kept(items: Any) -> Any:

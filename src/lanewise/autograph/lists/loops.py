@@ -6,6 +6,7 @@ changed where it lies, in kernels, too.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from lanewise.autograph.calls import HOOKS, ROWS
 from lanewise.autograph.convert import convert
+from lanewise.autograph.iterators import begun
 from lanewise.autograph.values import less, require
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
@@ -26,7 +28,9 @@ def written(loop: Callable[..., Any]) -> Callable[..., Any]:
     """Return a loop as it follows data; other loops may call it by its own name."""
 
     def call(*args: Any, **options: Any) -> Any:
-        return convert(loop, HOOKS[0])(*args, **options)
+        found = convert(loop, HOOKS[0])
+        is_generator = inspect.isgeneratorfunction(loop)
+        return begun(found, *args, **options) if is_generator else found(*args, **options)
 
     ROWS[loop] = call
     return call
