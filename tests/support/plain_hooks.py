@@ -104,7 +104,11 @@ class for_:  # noqa: N801
         assert flag is None or flag in names
         self.items = iter(iterable)
         self.state = state
-        cells = {} if shared is None else zip(shared.__code__.co_freevars, shared.__closure__)
+        cells = (
+            {}
+            if shared is None
+            else zip(shared.__code__.co_freevars, shared.__closure__, strict=True)
+        )
         self.cells = {names.index(name): cell for name, cell in dict(cells).items()}
 
     def __iter__(self):

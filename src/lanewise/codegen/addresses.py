@@ -136,6 +136,11 @@ def load(
     if isinstance(offset, Affine) and offset.step == size:
         places = _rows(e, pointer, offset, mask, 1, ahead)
         parts = [load_row(e, kind, e.group, where, lanes) for where, lanes in places]
+    elif not machine().masks:
+        parts = [
+            _one_by_one(e, kind, _in_place(e, where, lanes, False))
+            for where, lanes in _scattered(e, pointer, offset, mask)
+        ]
     else:
         name = f"llvm.masked.gather.{_suffix(e.group, kind)}.v{e.group}p0"
         parts = [
@@ -174,6 +179,9 @@ def store(e: Emitter, pointer: str, offset: Index, value: Vec, mask: Vec | None)
         return
     name = f"llvm.masked.scatter.{_suffix(e.group, kind)}.v{e.group}p0"
     for part, (where, lanes) in zip(parts, _scattered(e, pointer, offset, mask), strict=True):
+        if not machine().masks:
+            _store_one_by_one(e, kind, _in_place(e, where, lanes, True), part)
+            continue
         e.external("void", name, (e.type(kind, True), part), where, ("i32", size), lanes)
 
 
@@ -185,6 +193,33 @@ def _scattered(
     for part, own in zip(offset.spread().parts, lanes, strict=True):
         at = e.write(f"getelementptr i8, ptr {pointer}, {e.type('i64', True)} {part}")
         yield (f"<{e.group} x ptr>", at), (e.type("b", True), own)
+
+
+def _in_place(
+    e: Emitter, where: tuple[str, str], lanes: tuple[str, str], is_written: bool
+) -> list[str]:
+    """Return the place of each lane; of those that are not used one that nobody else has."""
+    at = where[1]
+    if lanes[1] != e.constant("b", True).spread().parts[0]:
+        spare = e.spare(is_written)
+        at = e.write(f"select {' '.join(lanes)}, {' '.join(where)}, {where[0]} {spare}")
+    return [e.write(f"extractelement {where[0]} {at}, i32 {lane}") for lane in range(e.group)]
+
+
+def _one_by_one(e: Emitter, kind: str, places: Sequence[str]) -> str:
+    """Return a vector of what lies at some places."""
+    type_, row = LLVM[kind], "poison"
+    for lane, place in enumerate(places):
+        found = e.write(f"load {type_}, ptr {place}, align {size_of(kind)}")
+        row = e.write(f"insertelement {e.type(kind, True)} {row}, {type_} {found}, i32 {lane}")
+    return row
+
+
+def _store_one_by_one(e: Emitter, kind: str, places: Sequence[str], row: str) -> None:
+    """Store the lanes of a vector at some places."""
+    for lane, place in enumerate(places):
+        found = e.write(f"extractelement {e.type(kind, True)} {row}, i32 {lane}")
+        e.do(f"store {LLVM[kind]} {found}, ptr {place}, align {size_of(kind)}")
 
 
 def _held(e: Emitter, kind: str, part: str) -> str:

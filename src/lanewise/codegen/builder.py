@@ -73,8 +73,12 @@ class Failures:
         self.may_fail = False
 
     def where(self, condition: Vec) -> None:
-        """Leave the function if a condition holds in an active lane."""
-        e, condition = self._loops.e, self._loops.both(condition)
+        """Leave the function if a condition holds in an active lane.
+
+        Where lanes are active at all: code under a mask is jumped over where none is.
+        """
+        e = self._loops.e
+        condition = self._loops.both(condition) if condition.varying else condition
         on = e.label("fine")
         self.may_fail = True
         self.failure.set(self.first)

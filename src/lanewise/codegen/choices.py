@@ -58,7 +58,8 @@ def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[
     body = at_usual_sizes(body)
     if any([op.primitive in LOOPS for op in body.operations]):
         varying = varying_values(body, [axis is not None for axis in in_dims])
-        return _group(body, in_dims) * max(map(nbytes_of, varying), default=0) <= NEAR_BYTES
+        most = _group(body, in_dims) * max(map(nbytes_of, varying), default=0)
+        return most <= NEAR_BYTES and _is_faster(body, body, in_dims)
     is_called = any([ask(op.primitive.setup_ns, op) > 0 for op in body.operations])
     if max([count(v) for v in _values(body)], default=1) > (LARGE_IN_CALLS if is_called else LARGE):
         return False

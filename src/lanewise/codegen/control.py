@@ -18,6 +18,7 @@ from lanewise.codegen.arrays import Array, Elements, Given, Stored, items_of
 from lanewise.codegen.blocks import across
 from lanewise.codegen.builder import Builder, Variables
 from lanewise.codegen.choices import is_indexed, is_sliced
+from lanewise.codegen.counters import least_of, note_counters
 from lanewise.codegen.counting import fills_lanes
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile, refusal
@@ -362,7 +363,7 @@ def _while(k: Builder, op: Operation, operands: list[Array], used: Sequence[bool
     with pinned(captures):
         state, parts = _carry(k, op, [*captures, *operands[first:]], used)
         active = e.slot("b", True, k.mask or e.constant("b", True)) if parts else None
-        turns(k, op, captures, state, active, e.any)
+        turns(k, op, captures, state, active, e.any, list(map(least_of, operands[first:])))
     return [x.result() for x in state]
 
 
@@ -388,11 +389,13 @@ def turns(
     state: Sequence[Carried],
     active: Slot | None,
     goes_on: Callable[[Vec], Vec],
+    least: Sequence[int | None],
 ) -> None:
     """Write the turns of a while.
 
     The lanes in the loop, which leave it one by one, are `active`; None if all leave together.
-    `goes_on` tells from those that are still in it whether to take another turn.
+    `goes_on` tells from those that are still in it whether to take another turn; `least` is what
+    integers in the carry are at least before the first one, where that is known.
     """
     test, body = op.regions
     with k.e.loop() as next_turn, k.loops.scope():
@@ -405,6 +408,7 @@ def turns(
             active.set(mask)
             condition = goes_on(mask)
         next_turn(condition)
+        note_counters(op, captures, old, least)
         with k.loops.masked(mask):
             new = run(k, body, [*captures, *old])
             new = [x.temporary(y) for x, y in zip(state, new, strict=True)]

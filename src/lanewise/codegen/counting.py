@@ -21,6 +21,9 @@ from lanewise.ops.facts import Held, Kind, ask, count, is_update
 from lanewise.ops.paths import Step, step_shape
 from lanewise.ops.regions import map_
 
+#: Instructions that see to it that an index of an element is one: counted from the end, in range.
+CHECKED = 6
+
 
 def expected_turns(op: Operation) -> int:
     """Return how often the regions of an operation are run, or a guess where data decide it."""
@@ -339,7 +342,8 @@ class Counting:
             return
         self.far(work, op.operands[0], nbytes_of(result) * self.lanes)
         if self.lanes > 1 and any([v in self.varying for v in indices]):
-            work.busy += n * self.lanes * PRICES.gathered
+            work.busy += n * self.lanes * (PRICES.gathered if machine().masks else PRICES.apart)
+            work.busy += n * self.parts(indices) * CHECKED * vector_price()
         elif self.lanes > 1 or n <= 1:
             work.busy += n * (self.parts([result]) * PRICES.access + 2 * PRICES.number)
         elif (row := n // max(map(count, indices), default=1)) < 8:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.codegen.errors import CannotCompile, TooLong
+from lanewise.codegen.processor import machine
 from lanewise.codegen.sizes import Counted, computed, is_counted
 from lanewise.codegen.vector import LLVM, Number, Vec, is_float, select
 from lanewise.ir.dims import DimLike
@@ -77,6 +78,8 @@ class Emitter:
         self.counted: dict[str, Counted] = {}
         #: Symbols that were seen to be other sizes, by what stands before in the region at hand.
         self.equal: Mapping[str, DimLike] = {}
+        #: Places that lanes read or write which are not used, by whether they are written.
+        self._spare: dict[bool, str] = {}
 
     @property
     def lanes(self) -> int:
@@ -106,6 +109,17 @@ class Emitter:
         name = self.name()
         self.entry.append(f"  {name} = {instruction}")
         return name
+
+    def spare(self, is_written: bool) -> str:
+        """Return a place for each lane that is not used: with zeros, or one that is written."""
+        if is_written not in self._spare:
+            type_, place = f"<{self.group} x ptr>", self.at_entry("alloca [2 x i64]")
+            self.entry.append(f"  store [2 x i64] zeroinitializer, ptr {place}")
+            one = self.at_entry(f"insertelement {type_} poison, ptr {place}, i32 0")
+            order = f"<{self.group} x i32> zeroinitializer"
+            text = f"shufflevector {type_} {one}, {type_} poison, {order}"
+            self._spare[is_written] = self.at_entry(text)
+        return self._spare[is_written]
 
     def do(self, instruction: str) -> None:
         """Write an instruction that gives nothing."""
@@ -177,6 +191,12 @@ class Emitter:
     def type(self, kind: str, varying: bool) -> str:
         return f"<{self.group} x {LLVM[kind]}>" if varying else LLVM[kind]
 
+    def wide_mask(self) -> str | None:
+        """Return what a mask is kept as; None where that is what it is."""
+        width = machine().register_bits // self.group
+        is_wide = width in (8, 16, 32, 64) and not machine().masks
+        return f"<{self.group} x i{width}>" if is_wide else None
+
     def constant(self, kind: str, value: Number) -> Vec:
         """Return a uniform constant."""
         return Vec(self, kind, False, (literal(kind, value),), value)
@@ -217,7 +237,8 @@ class Emitter:
 
         With `first` it is set to that here.
         """
-        text = f"alloca {self.type(kind, varying)}"
+        is_mask = kind == "b" and varying
+        text = f"alloca {(self.wide_mask() if is_mask else None) or self.type(kind, varying)}"
         names = [self.at_entry(text) for _ in range(self.parts if varying else 1)]
         slot = Slot(self, kind, varying, tuple(names))
         if first is not None:
@@ -468,20 +489,29 @@ def literal(kind: str, value: Number) -> str:
 
 
 class Slot:
-    """A variable: it is set and read."""
+    """A variable: it is set and read.
 
-    __slots__ = ("e", "kind", "names", "varying")
+    A mask is kept as wide as numbers in lanes, as it is used, where the processor has no masks of
+    bits: else it would be made narrow and wide again in each turn of a loop.
+    """
+
+    __slots__ = ("_mask", "e", "kind", "names", "varying")
 
     def __init__(self, e: Emitter, kind: str, varying: bool, names: tuple[str, ...]) -> None:
         self.e, self.kind, self.varying, self.names = e, kind, varying, names
+        self._mask = e.wide_mask() if kind == "b" and varying else None
 
     def get(self) -> Vec:
-        type_ = self.e.type(self.kind, self.varying)
+        type_ = self._mask or self.e.type(self.kind, self.varying)
         parts = [self.e.write(f"load {type_}, ptr {name}") for name in self.names]
+        if self._mask:
+            parts = [self.e.write(f"icmp slt {type_} {part}, zeroinitializer") for part in parts]
         return Vec(self.e, self.kind, self.varying, tuple(parts))
 
     def set(self, value: Vec) -> None:
         value = value.spread_if(self.varying)
         type_ = self.e.type(self.kind, self.varying)
         for name, part in zip(self.names, value.parts, strict=True):
-            self.e.do(f"store {type_} {part}, ptr {name}")
+            if self._mask:
+                part = self.e.write(f"sext {type_} {part} to {self._mask}")
+            self.e.do(f"store {self._mask or type_} {part}, ptr {name}")

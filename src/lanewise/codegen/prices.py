@@ -24,6 +24,8 @@ class Prices:
     #: An element that is read, or written, where it lies apart from its neighbours.
     gathered: float = 1.2
     scattered: float = 1.4
+    #: One that is read by itself for each lane, where the processor does not gather.
+    apart: float = 3.0
     #: Bringing the elements of a row into lanes, or back: a vector and a halving of them.
     shuffled: float = 1.8
     #: A halving of a vector, where one number is made of its elements.

@@ -43,6 +43,15 @@ class Machine:
         """Width of its vector registers."""
         return 512 if self.has("avx512f") else 256 if self.has("avx2") else 128
 
+    @property
+    def masks(self) -> bool:
+        """Whether it has masks of bits, and reads and writes places apart under them.
+
+        For others LLVM makes branches of the masks under which places are read, lane by lane, and
+        these are guessed wrong wherever examples go their own ways.
+        """
+        return self.has("avx512f")
+
     def has(self, *features: str) -> bool:
         """Whether it has all of these features, by LLVM's names of them."""
         return all([f"+{feature}," in f"{self.features}," for feature in features])

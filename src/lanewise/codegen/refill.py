@@ -31,6 +31,7 @@ from lanewise.codegen.arrays import Array, Given, items_of
 from lanewise.codegen.blocks import packed
 from lanewise.codegen.builder import Builder, Variables
 from lanewise.codegen.choices import instructions, only_indexed, turn_of
+from lanewise.codegen.counters import least_of
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.loops import TURNS
 from lanewise.codegen.numbers import vecs
@@ -215,7 +216,8 @@ def write(
             return (within > 0) & (left > 0)
 
         with control.pinned(taken):
-            control.turns(k, loop, taken, state, active, goes_on)
+            least = [least_of(made[value]) for value in loop.operands[captures:]]
+            control.turns(k, loop, taken, state, active, goes_on, least)
 
         still = active.get()
         is_left = e.any(still)

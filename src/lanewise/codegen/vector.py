@@ -373,6 +373,12 @@ def known_span(x: Vec) -> Span | None:
     return x.span
 
 
+def is_positive(x: Vec) -> bool:
+    """Whether a number is known not to be negative."""
+    span = known_span(x)
+    return span is not None and never_below(span[0], 0)
+
+
 def is_within(span: Span | None, least: DimLike, size: DimLike) -> bool:
     """Whether a number is known to be at least one, and below another."""
     return span is not None and never_below(span[0], least) and never_below(size - 1, span[1])

@@ -32,6 +32,7 @@ from lanewise.ops.movement import concatenate, reshape, transpose, update_slice
 from lanewise.ops.reduction import accumulate, reduce
 from lanewise.ops.regions import map_
 from lanewise.ops.shapes import shape_of
+from lanewise.passes.distribute import distributed
 from lanewise.passes.edges import along, edge, is_total, sliced
 from lanewise.passes.frames import Again, Dependent, Key, Kind, Own, Part, Running, Same, Turn
 from lanewise.passes.lanes import record_map
@@ -76,12 +77,30 @@ def _spread(graph: Graph, fastmath: bool, totals: bool, is_repeated: bool = Fals
         if op.primitive is scan and _is_long(op) and is_worth_it:
             operands = [values[value] for value in op.operands]
             found = _Loop(op, operands, fastmath, totals).mapped()
+            found = found or _in_two(op, operands, fastmath, totals)
             if found is not None:
                 return found
         inner, again = totals and op.primitive is not map_, is_repeated or op.primitive in LOOPS
         return op.map_regions(lambda region: _spread(region, fastmath, inner, again))
 
     return graph.rewritten(rule)
+
+
+def _in_two(
+    op: Operation, operands: Sequence[Value], fastmath: bool, totals: bool
+) -> list[Value] | None:
+    """Record a loop as a map of what no turn needs of another one, and a loop of the rest."""
+    parts = distributed(op)
+    if parts is None:
+        return None
+    first, rest = parts
+    place = carry_of(op)
+    given = [*operands[: place.start], *operands[place.stop :]]
+    found = _Loop(first, given, fastmath, totals).mapped()
+    if found is None:
+        return None
+    region = _spread(rest, fastmath, False, True)
+    return list(current_builder().emit(scan, (*operands, *found), op.params, (region,)))
 
 
 def _work(op: Operation) -> int:

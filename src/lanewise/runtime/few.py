@@ -21,11 +21,11 @@ from lanewise.codegen.choices import runs_in_lanes
 from lanewise.codegen.memory import MOST_SCRATCH
 from lanewise.codegen.partition import Refused, Report, partition
 from lanewise.codegen.prices import PRICES
-from lanewise.codegen.work import CALL_NS, interpreting
+from lanewise.codegen.work import CALL_NS, TURNS, interpreting
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
-from lanewise.ops.control import BRANCHES, scan
+from lanewise.ops.control import BRANCHES, scan, while_
 from lanewise.ops.facts import Kind, count, seen
 from lanewise.ops.indexing import gather
 from lanewise.ops.regions import CHUNKED, NATIVE, SEQUENTIAL, map_
@@ -217,6 +217,8 @@ def _operation(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
         return size * (each + copied)
     if op.primitive is scan:
         return _size(op.params["length"], sizes) * estimate(op.regions[0], sizes, threads)
+    if op.primitive is while_:
+        return TURNS * sum([estimate(region, sizes, threads) for region in op.regions])
     if op.primitive in BRANCHES:
         return CALL_NS + max([estimate(region, sizes, threads) for region in op.regions])
     is_place = op.primitive is gather and not any(v.type.shape for v in op.operands[1:])

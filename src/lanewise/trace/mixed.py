@@ -134,13 +134,18 @@ def _mapped(numbers: Sequence[Tensor], table: Sequence[int]) -> Value:
     trace, codes = require_trace("a number"), [own_code(x) for x in numbers]
     if len(codes) == 1 and list(table) == [*range(len(table))]:
         return codes[0]
+    rows = list(itertools.product(*[range(len(x._mixed.classes)) for x in numbers]))
+    for fn, least in ((np.minimum, min), (np.maximum, max)):  # what sums of such are made of
+        if list(table) == list(map(least, rows)):
+            return _joined(fn, codes)
     result = trace.scalar(table[0], CODE)
-    rows = itertools.product(*[range(len(x._mixed.classes)) for x in numbers])
     for row, entry in zip(rows, table, strict=True):
         if entry == table[0]:
             continue
         tests = [_is(code, number) for code, number in zip(codes, row, strict=True)]
-        (result,) = trace.record(where, (_both(tests), trace.scalar(entry, CODE), result), {})
+        (result,) = trace.record(
+            where, (_joined(np.logical_and, tests), trace.scalar(entry, CODE), result), {}
+        )
     return result
 
 
@@ -150,10 +155,9 @@ def _is(code: Value, number: int) -> Value:
     return trace.record(elementwise(np.equal), operands, {"dtype": None})[0]
 
 
-def _both(tests: Sequence[Value]) -> Value:
+def _joined(fn: np.ufunc, values: Sequence[Value]) -> Value:
     trace = require_trace("a number")
-    both = elementwise(np.logical_and)
-    return reduce(lambda x, y: trace.record(both, (x, y), {"dtype": None})[0], tests)
+    return reduce(lambda x, y: trace.record(elementwise(fn), (x, y), {"dtype": None})[0], values)
 
 
 def in_common(x: Tensor) -> Tensor:
@@ -433,7 +437,7 @@ def _python_divisor(ufunc: np.ufunc, divisor: Any, code: Value, kind: type | Non
     tensor, trace = as_tensor(divisor), require_trace(ufunc.__name__)
     found = read(tensor), trace.scalar(0, tensor.dtype)
     (is_zero,) = trace.record(elementwise(np.equal), found, {"dtype": None})
-    is_wrong = _both([is_zero, _is(code, 1)])
+    is_wrong = _joined(np.logical_and, [is_zero, _is(code, 1)])
     (ok,) = trace.record(elementwise(np.logical_not), (is_wrong,), {"dtype": None})
     value = trace.checked(read(tensor), ok, "ZeroDivisionError", division_by_zero(ufunc, kind))
     return Tensor(trace, value, None, weak_kind(divisor))
