@@ -175,7 +175,7 @@ class Fork:
             found = alike(now, regions)
             if found is None:
                 continue
-            give_up_plain_choice(lead, are_lists=True)
+            give_up_plain_choice(lead, may_stay=True)
             rest = iter(found)
             self.ends = [
                 None if end is None else (*end[: places[0]], next(rest), *end[places[0] + 1 :])

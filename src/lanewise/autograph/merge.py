@@ -69,15 +69,16 @@ from lanewise.trace.variants import ON_VARIANTS, Variant, can_be_one, is_record
 MOST_UNROLLED = 1000
 
 
-def give_up_plain_choice(lead: Value, are_lists: bool = False) -> None:
+def give_up_plain_choice(lead: Value, may_stay: bool = False) -> None:
     """Give up recording a loop in which the iteration decides what a variable is.
 
-    Unless that is how long lists are, and to unroll it would take too long.
+    Unless that is how long lists are, or whether a number is Python's or NumPy's of one dtype
+    (`may_stay`), and to unroll it would take too long.
     """
     trace = state.trace
     if not (isinstance(trace, Region) and trace.is_trial and _is_plain(lead, trace)):
         return
-    if not are_lists or state.keeps_lengths or _unrolled(trace) <= MOST_UNROLLED:
+    if not may_stay or state.keeps_lengths or _unrolled(trace) <= MOST_UNROLLED:
         raise IterationDecides
     state.gave_up_lengths = True
 
@@ -98,7 +99,7 @@ _CONTAINERS = frozenset((list, dict, set, deque, tuple))
 
 
 class IterationDecides(UnsupportedError):  # noqa: N818 (the loop is unrolled instead)
-    """The dtype of a variable depends on the number of the iteration, as plain Python knows it.
+    """What a variable is depends on the number of the iteration, as plain Python knows it.
 
     A refusal, so that no handler of the user's takes it for an error of an example.
     """
@@ -395,7 +396,7 @@ class Merge:
         found = function(*zip(*alive, strict=True)) if alive else None
         if found is None:
             return ends
-        give_up_plain_choice(self.lead, are_lists=True)
+        give_up_plain_choice(self.lead, may_stay=True)
         rest = iter(found)
         return [end if end is DONT_CARE else next(rest) for end in ends]
 
@@ -472,7 +473,8 @@ class Merge:
             refuse_object(name, BRANCHES, first, alive[-1])
         kind = widened(kind, alive)
         if must_be_alike and any(not each.is_like(kind) for each in kinds):
-            give_up_plain_choice(self.lead)
+            are_close = all([(x.dtype, x.shape) == (kind.dtype, kind.shape) for x in kinds])
+            give_up_plain_choice(self.lead, may_stay=are_close)
         for region, outputs, leaf in zip(self.regions, self.outputs, leaves, strict=True):
             with resumed(region):
                 outputs += values_of(leaf, kind)

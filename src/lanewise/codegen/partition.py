@@ -64,7 +64,7 @@ def partition(graph: Graph, report: Report | None = None) -> Graph:
     What is left to NumPy of the operations under maps, and why, is told to `report`.
     """
     whole: dict[Value, Value] = {}
-    sizes = unknown_sizes(Graph(graph.inputs, (), ()))
+    sizes = unknown_sizes(Graph(graph.inputs, (), ())) | defined_sizes(graph)
 
     def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | None:
         obstacle = _obstacle_of_map(op, sizes) if op.primitive is map_ else ""
@@ -88,7 +88,7 @@ def partition(graph: Graph, report: Report | None = None) -> Graph:
 def _obstacle_of_map(op: Operation, known: Set[str]) -> str | None:
     """Return why nothing of a map may be native; None if something may be.
 
-    `known` are the symbols of the sizes that are known before anything runs.
+    `known` are the symbols of the sizes that are known before it runs.
     """
     if op.params["order"] != PARALLEL:
         return "its examples run one after the other"
@@ -98,7 +98,6 @@ def _obstacle_of_map(op: Operation, known: Set[str]) -> str | None:
         return "no example differs from another"
     if not all(isinstance(v.type, ArrayType) for v in (*op.operands, *op.results)):
         return "it takes or gives more than arrays"
-    # What has no operands but a length that data decide must not be moved before that is known.
     if not unknown_sizes(op.regions[0]) <= known:
         return "it has arrays whose length the data decide"
     return None

@@ -20,7 +20,7 @@ from lanewise.passes.batches import count_maps
 from lanewise.passes.lanes import isolated, record_map
 from lanewise.passes.order import order_by_sizes
 from lanewise.passes.rowwise import FEWEST
-from lanewise.passes.specialize import symbols_of, unknown_sizes
+from lanewise.passes.specialize import defined_sizes, symbols_of, unknown_sizes
 
 #: Arrays of more elements than this are large.
 LARGE = 1024
@@ -29,10 +29,10 @@ LARGE = 1024
 def as_maps(graph: Graph) -> Graph:
     """Return a graph of which all that computes stands in maps; one that consists of maps as it is.
 
-    Constants stay where they are, and so do operations with effects, those that move much, and
-    those of sizes that the graph defines. Of the sizes of its inputs, kernels are told.
+    Constants stay where they are, and so do operations with effects, and those that move much.
+    Kernels are told the sizes of the inputs, and those that the graph has defined before.
     """
-    known = unknown_sizes(Graph(graph.inputs, (), ()))
+    known = unknown_sizes(Graph(graph.inputs, (), ())) | defined_sizes(graph)
     graph = order_by_sizes(graph)
     stages = _stages(graph, known)
     if not any(number % 2 for number in stages.values()):
