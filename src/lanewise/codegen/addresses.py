@@ -136,7 +136,7 @@ def load(
     if isinstance(offset, Affine) and offset.step == size:
         places = _rows(e, pointer, offset, mask, 1, ahead)
         parts = [load_row(e, kind, e.group, where, lanes) for where, lanes in places]
-    elif not machine().masks:
+    elif mask is not None and mask.varying and not machine().masks:
         parts = [
             _one_by_one(e, kind, _in_place(e, where, lanes, False))
             for where, lanes in _scattered(e, pointer, offset, mask)
@@ -179,7 +179,7 @@ def store(e: Emitter, pointer: str, offset: Index, value: Vec, mask: Vec | None)
         return
     name = f"llvm.masked.scatter.{_suffix(e.group, kind)}.v{e.group}p0"
     for part, (where, lanes) in zip(parts, _scattered(e, pointer, offset, mask), strict=True):
-        if not machine().masks:
+        if mask is not None and mask.varying and not machine().masks:
             _store_one_by_one(e, kind, _in_place(e, where, lanes, True), part)
             continue
         e.external("void", name, (e.type(kind, True), part), where, ("i32", size), lanes)
@@ -199,10 +199,8 @@ def _in_place(
     e: Emitter, where: tuple[str, str], lanes: tuple[str, str], is_written: bool
 ) -> list[str]:
     """Return the place of each lane; of those that are not used one that nobody else has."""
-    at = where[1]
-    if lanes[1] != e.constant("b", True).spread().parts[0]:
-        spare = e.spare(is_written)
-        at = e.write(f"select {' '.join(lanes)}, {' '.join(where)}, {where[0]} {spare}")
+    spare = e.spare(is_written)
+    at = e.write(f"select {' '.join(lanes)}, {' '.join(where)}, {where[0]} {spare}")
     return [e.write(f"extractelement {where[0]} {at}, i32 {lane}") for lane in range(e.group)]
 
 

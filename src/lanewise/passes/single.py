@@ -20,7 +20,7 @@ from lanewise.passes.batches import count_maps
 from lanewise.passes.lanes import isolated, record_map
 from lanewise.passes.order import order_by_sizes
 from lanewise.passes.rowwise import FEWEST
-from lanewise.passes.specialize import defined_sizes, symbols_of, unknown_sizes
+from lanewise.passes.specialize import all_symbols_of, defined_sizes, unknown_sizes
 
 #: Arrays of more elements than this are large.
 LARGE = 1024
@@ -80,7 +80,7 @@ def _stages(graph: Graph, known: Set[str]) -> dict[Operation, int]:
         if op.primitive is constant:
             stages[op] = 0
             continue
-        needed = (*op.operands, *symbols_of(op))
+        needed = (*op.operands, *all_symbols_of(op))
         least = max([made.get(value, 0) for value in needed], default=0)
         stages[op] = number = least + (least % 2 != int(op in gathered))
         given = symbols_in(op.params["size"]) if op.primitive.is_definition else op.results
