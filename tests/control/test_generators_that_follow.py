@@ -201,7 +201,7 @@ def itertools_of_them(x):
         sum(islice(positives(x), 2)), sum(islice(positives(x), 1, None, 2)),
         sum(takewhile(lambda v: v < 1, positives(x))), sum(takewhile(lambda v: v > 0, x)),
         sum(itertools.dropwhile(lambda v: v > 0, x)), sum(b - a for a, b in pairwise(positives(x))),
-        sum(accumulate(positives(x))), sum(itertools.filterfalse(lambda v: v > 0, x)),
+        sum(accumulate(positives(x), func=max)), sum(itertools.filterfalse(lambda v: v > 0, x)),
         sum(v * w for v, w in zip(positives(x), range(3), strict=False)),
         sum(w for w, _ in zip(range(2), positives(x), strict=False)),
         sum(itertools.starmap(lambda a, b: b - a, runs(x))),

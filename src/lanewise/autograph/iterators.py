@@ -14,8 +14,9 @@ from types import GeneratorType
 from typing import Any
 from weakref import ref
 
-from lanewise.autograph.build import GENERATOR, is_ours
+from lanewise.autograph.build import is_ours
 from lanewise.autograph.convert import is_converted
+from lanewise.autograph.pulled import is_followed
 from lanewise.autograph.sequences import is_data
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here, is_own_file
@@ -47,10 +48,10 @@ def take_from_outside(iterator: Any) -> None:
                 raise Stateful(f"the iterator {name}.{attribute}", here())
 
 
-def taking(iterator: Any, is_followed: bool = False) -> None:
+def taking(iterator: Any, sees_itself: bool = False) -> None:
     """See to an iterator of which items are about to be taken: it cannot be put back.
 
-    ``is_followed`` says that it is a generator that will see by itself where it is gone on with.
+    ``sees_itself`` says that it is a generator that will see by itself where it is gone on with.
 
     Raises
     ------
@@ -67,7 +68,7 @@ def taking(iterator: Any, is_followed: bool = False) -> None:
                 journal.is_sealed = True
         if not isinstance(trace, Region) or trace.has_born(iterator):
             return
-        if trace.is_turn or not is_followed:
+        if trace.is_turn or not sees_itself:
             raise UnsupportedError(
                 f"items are taken of an iterator from outside of a branch or loop body{at(here())},"
                 " while the data decide whether or how often. Use a list and an index"
@@ -113,7 +114,7 @@ _TRACKED = (
 
 
 def _is_followed(x: Any) -> bool:
-    return type(x) is GeneratorType and GENERATOR in x.gi_code.co_varnames
+    return type(x) is GeneratorType and is_followed(x.gi_code)
 
 
 def _is_tracked(iterator: Any) -> bool:

@@ -20,7 +20,7 @@ from lanewise.codegen.elementwise.ufuncs import Function
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.mathlib import special
 from lanewise.codegen.numbers import Complex, Number, convert, dtype_of, kinds_of, vecs
-from lanewise.codegen.vector import Vec, is_positive, select, span_of
+from lanewise.codegen.vector import Vec, is_nonnegative, select, span_of
 from lanewise.ops.elementwise import aligned
 from lanewise.ops.python import SMALL_MODULUS
 
@@ -200,7 +200,7 @@ class Functions:
             return self._scalar_overflow(verb, a, b)
         if fn is np.add:
             found = a + b
-            grows = next((other for x, other in ((a, b), (b, a)) if is_positive(x)), None)
+            grows = next((other for x, other in ((a, b), (b, a)) if is_nonnegative(x)), None)
             k.fail(((a ^ found) & (b ^ found)) < 0 if grows is None else found < grows)
         else:
             found = a - b

@@ -373,7 +373,7 @@ def known_span(x: Vec) -> Span | None:
     return x.span
 
 
-def is_positive(x: Vec) -> bool:
+def is_nonnegative(x: Vec) -> bool:
     """Whether a number is known not to be negative."""
     span = known_span(x)
     return span is not None and never_below(span[0], 0)

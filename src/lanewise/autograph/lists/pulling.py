@@ -137,8 +137,8 @@ def _from_first(function: Any, items: Any) -> Any:
 
 
 @written
-def _totals(items: Any, function: Any = None, *, initial: Any = None) -> Any:
-    join = operator.add if function is None else function
+def _totals(items: Any, func: Any = None, *, initial: Any = None) -> Any:
+    join = operator.add if func is None else func
     total, has_begun = initial, initial is not None
     if has_begun:
         yield total
