@@ -344,11 +344,14 @@ class Expressions(ast.NodeTransformer):
         return place(hook("entries", *parts), node)
 
     def visit_comprehension_display(self, node: Comprehension) -> ast.expr:
-        return place(hook("born", self.visit_GeneratorExp(node)), node)
+        return place(hook("born", self._comprehension(node)), node)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_comprehension_display  # noqa: N815
 
-    def visit_GeneratorExp(self, node: Comprehension) -> ast.expr:
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        return place(hook("owned_here", self._comprehension(node)), node)
+
+    def _comprehension(self, node: Comprehension) -> ast.expr:
         nested = self.comprehensions + 1
         with self.within(comprehensions=nested, iterables=self.iterables + 1):
             node.generators[0].iter = self.visit(node.generators[0].iter)

@@ -26,7 +26,7 @@ from lanewise.autograph.iterables import (
     through,
     unstopped,
 )
-from lanewise.autograph.iterators import begun
+from lanewise.autograph.iterators import begun, owned_here
 from lanewise.autograph.lists import gathered, pulling  # noqa: F401  (which are called by others)
 from lanewise.autograph.lists.changed_records import (
     index_in,
@@ -160,6 +160,7 @@ __all__ = [
     "operator",
     "or_",
     "owned",
+    "owned_here",
     "part",
     "percent",
     "places",

@@ -77,11 +77,15 @@ def taking(iterator: Any, sees_itself: bool = False) -> None:
 
 
 def begun(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return a generator, which belongs to the region in which it is made.
+    """Return a generator, which belongs to the region in which it is made."""
+    return owned_here(function(*args, **kwargs))
+
+
+def owned_here(made: Any) -> Any:
+    """Return a generator that was made just now; inside a region it is the region's own.
 
     Nobody keeps it: it closes where the last one lets go of it that had it.
     """
-    made = function(*args, **kwargs)
     trace = state.trace
     journals = () if trace is None or trace.journal is None else trace.journal.around()
     for owner in (trace, *journals):
