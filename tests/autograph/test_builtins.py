@@ -341,7 +341,8 @@ def test_plain_data_are_handed_on():
         assert fn(sorted)([3, 1, 2], reverse=True) == [3, 2, 1]
         assert fn(max)("abc") == "c" and fn(min)([], default=None) is None
         assert fn(len)([1, 2]) == 2 and fn(range)(3) == range(3)
-        assert type(fn(enumerate)([1])) is enumerate and type(fn(zip)([1])) is zip
+        assert type(fn(enumerate)({1: 2})) is enumerate and type(fn(zip)({1: 2})) is zip
+        assert list(fn(enumerate)([1])) == [(0, 1)] and list(fn(zip)([1], "a")) == [(1, "a")]
         assert fn(isinstance)(3, int) and contains("abc", "b") and not contains([1], 2)
         assert fn(round)(2.567, 1) == 2.6 and fn(sum)([[1], [2]], []) == [1, 2]
         assert fn(next)(fn(iter)([4])) == 4 and fn(any)([0, 1]) is True

@@ -294,7 +294,7 @@ def test_containers_made_in_branches_are_their_own():
 
 def test_iterators_from_outside_are_refused_in_branches():
     def use(x):
-        numbers = iter([1.0, 2.0])
+        numbers = iter({1.0: 0, 2.0: 0})
         if x > 0:
             x = x + next(numbers)
         return x + next(numbers)

@@ -198,7 +198,7 @@ def begun(function, *args):
     return function(*args)
 
 
-def is_fresh(x):
+def follows(x):
     return False
 
 

@@ -120,7 +120,7 @@ def output_value(leaf: Any, index: int, result: Any, func: Any, done: str = "map
     refuse_variant(leaf, path, func, done)
     if isinstance(leaf, (bool, int, float, complex, np.ndarray, np.generic, Variable)):
         return lift(leaf, path)
-    kind = "str" if isinstance(leaf, str) else type(leaf).__name__
+    kind = "str" if isinstance(leaf, str) else getattr(leaf, "stands_for", type(leaf).__name__)
     raise ValueError(
         f"{function_name(func)} returned {path} of type {kind}, but a {done} "
         "function returns arrays, numbers, None, or containers of these"

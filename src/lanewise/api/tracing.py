@@ -328,7 +328,8 @@ def _output(leaf: Any, index: int, result: Any, func: Any) -> Output:
     refuse_variant(leaf, path, func, "traced")
     if isinstance(leaf, (np.ndarray, np.generic, Variable)):
         return Output(lift(leaf, path), is_array=isinstance(leaf, np.ndarray))
+    kind = getattr(leaf, "stands_for", type(leaf).__name__)
     raise ValueError(
-        f"{function_name(func)} returned {path} of type {type(leaf).__name__}, but a traced "
+        f"{function_name(func)} returned {path} of type {kind}, but a traced "
         "function returns arrays, numbers, strings, None, or containers of these"
     )

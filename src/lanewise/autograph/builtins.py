@@ -13,7 +13,7 @@ import functools
 import itertools
 import operator
 import queue
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,11 +21,14 @@ import numpy as np
 import lanewise.autograph.sorting  # noqa: F401  (which replaces `sorted`)
 from lanewise.autograph.calls import MAKERS, ROWS, fn, replaces, with_callbacks
 from lanewise.autograph.classes import converted_by
+from lanewise.autograph.cursors import ITERATING, Cursor, Cycled
 from lanewise.autograph.effects import without_texts
+from lanewise.autograph.iterables import counting
 from lanewise.autograph.iterators import (
     CONSUMING,
     consuming,
     is_made,
+    is_users,
     lists_gone_through,
     refuse_arrays,
     taking,
@@ -34,6 +37,7 @@ from lanewise.autograph.optional import asked
 from lanewise.autograph.sequences import (
     Enumerated,
     Items,
+    Mapped,
     Reversed,
     TracedRange,
     Zipped,
@@ -41,7 +45,7 @@ from lanewise.autograph.sequences import (
     has_data_length,
     is_data,
 )
-from lanewise.autograph.tables import Picked, Table
+from lanewise.autograph.tables import Table
 from lanewise.autograph.values import (
     both,
     choose,
@@ -178,39 +182,71 @@ def range_(*args: Any) -> Any:
 
 @replaces(builtins.enumerate)
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
-    """``enumerate``: of arrays and ranges that may be data."""
-    first = traced(start)
+    """``enumerate``: of what has positions, from a number on that may be data."""
+    first, items = traced(start), as_sequence(iterable)
     if first is not None:
         refuse_types(enumerate, (), start)
         start = weak(first, int)
-    elif not is_data(iterable):
+    elif items is None or type(start) is not int:
         return enumerate(iterable, start)
-    items = as_sequence(iterable)
     if items is None:
         return ((start + i, item) for i, item in enumerate(iterable))
-    return Enumerated(items, start)
+    return Cursor(Enumerated(items, start))
+
+
+def _positions(iterables: Sequence[Any]) -> list[Items] | None:
+    """Return what all of these are gone through by position, None where one has none."""
+    found = [as_sequence(x) for x in iterables]
+    return [x for x in found if x is not None] if found and None not in found else None
 
 
 @replaces(builtins.zip)
 def zip_(*iterables: Any, strict: bool = False) -> Any:
-    """``zip``: of arrays and ranges that may be data."""
-    if any([is_data(x) for x in iterables]) and all([_has_positions(x) for x in iterables]):
-        return Zipped([as_sequence(x) for x in iterables], strict)  # type: ignore[misc]
-    return zip(*iterables, strict=strict)
+    """``zip``: of what has positions."""
+    parts = _positions(iterables)
+    if parts is None or (strict and not any(map(is_data, iterables))):
+        return zip(*iterables, strict=strict)
+    return Cursor(Zipped(parts, strict))
 
 
-def _has_positions(iterable: Any) -> bool:
-    return is_data(iterable) or isinstance(iterable, (range, list, tuple, np.ndarray, Picked))
+@replaces(builtins.map)
+def map_(function: Any, *iterables: Any, **options: Any) -> Any:
+    """``map``: of what has positions."""
+    parts = None if options else _positions(iterables)
+    if parts is None:
+        return map(function, *iterables, **options)
+    return Cursor(Mapped(function, Zipped(parts)))
 
 
 @replaces(builtins.reversed)
 def reversed_(items: Any) -> Any:
-    """``reversed``: of arrays and ranges that may be data."""
-    if not is_data(items):
-        return reversed(items)
-    if isinstance(items, Items) and items.once:
-        raise TypeError(f"'{items.stands_for}' object is not reversible")
-    return Reversed(as_sequence(items))
+    """``reversed``: of what has positions."""
+    gone_through = items.items if type(items) is Cursor else items
+    if isinstance(gone_through, ITERATING):
+        raise TypeError(f"'{gone_through.stands_for}' object is not reversible")
+    whole = as_sequence(items)
+    return reversed(items) if whole is None else Cursor(Reversed(whole))
+
+
+@replaces(builtins.iter)
+def iter_(*args: Any) -> Any:
+    """``iter``: of what has positions, of which data may tell where it stands."""
+    items = as_sequence(args[0]) if len(args) == 1 else None
+    return iter(*args) if items is None else Cursor(items)
+
+
+@replaces(itertools.count)
+def count_(start: Any = 0, step: Any = 1) -> Any:
+    """``itertools.count``, of which data may tell how many numbers were taken."""
+    numbers = as_sequence(counting(start, step))
+    return born(itertools.count(start, step) if numbers is None else Cursor(numbers))
+
+
+@replaces(itertools.cycle)
+def cycle_(items: Any, /) -> Any:
+    """``itertools.cycle``, of which data may tell how many items were taken."""
+    is_known = type(items) in (list, tuple, range) and not is_data(items)
+    return born(Cursor(Cycled(items)) if is_known else itertools.cycle(items))
 
 
 def size_of(x: Any, name: str) -> Any:
@@ -241,7 +277,7 @@ def len_(x: Any) -> Any:
         return number_of(tensor.shape[0])
     if type(x) is list:
         note_length(x)
-    if type(x) is TensorArray or (isinstance(x, Items) and not x.once):
+    if isinstance(x, (TensorArray, Items)):
         return x.length
     length = getattr(type(x), "__len__", None)
     return fn(length)(x) if hasattr(length, "__code__") else len(x)
@@ -253,7 +289,9 @@ for _function in (np.shape, np.size):
 
 @replaces(builtins.next)
 def next_(iterator: Any, *default: Any) -> Any:
-    """``next``: not where it depends on the data whether it happens."""
+    """``next``: of Python's own iterators not where the data decide whether it happens."""
+    if is_users(iterator):
+        return ON_CONTENTS["next"](iterator, *default)
     taking(iterator)
     if state.has_contents:
         refuse_arrays(lists_gone_through(iterator))
@@ -276,7 +314,7 @@ def filter_(function: Any, iterable: Any) -> Any:
         is_asked = function is None and any([truth_method(x) for x in iterable])
         is_followed = is_asked or is_traced(iterable)
     if is_followed:
-        return ON_CONTENTS["filtered"](function, iterable)
+        return iter_(ON_CONTENTS["filtered"](function, iterable))
     return filter(function, iterable)
 
 

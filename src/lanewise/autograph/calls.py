@@ -235,6 +235,8 @@ def _method(f: Any) -> Any:
     if found is not function:
         _known_class(type(f.__self__))
         return MethodType(found, f.__self__)
+    if f.__name__ == "__next__":
+        return functools.partial(ROWS[next], f.__self__)
     # Not converted: of the standard library, as those of `collections.Counter`, or of NumPy.
     kind = type(f.__self__)
     is_replaced = is_watched() or not OUTSIDE.isdisjoint(kind.__mro__)
@@ -309,12 +311,10 @@ def _class(cls: Any) -> Any:
         return members
     if how == "converted":
         return functools.partial(_construct, cls)
-    found = followed_class(cls)
-    if found is not None:
-        return found
+    found = followed_class(cls) or cls
     if how == "fresh" and is_watched():
-        return lambda *args, **kwargs: born(cls(*args, **kwargs))
-    return cls
+        return lambda *args, **kwargs: born(found(*args, **kwargs))
+    return found
 
 
 def _known_class(cls: type) -> str:
@@ -347,7 +347,8 @@ def _how_instantiated(cls: type) -> str:
     is_polynomial = issubclass(cls, ABCPolyBase)
     if is_polynomial or _is_users(cls.__init__) or _is_users(cls.__new__):
         return "converted"
-    return "fresh" if cls.__new__ is object.__new__ or cls.__hash__ is None else "as it is"
+    changes = cls.__hash__ is None or hasattr(cls, "__next__")
+    return "fresh" if changes or cls.__new__ is object.__new__ else "as it is"
 
 
 def _is_users(f: Any) -> bool:

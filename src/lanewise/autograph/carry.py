@@ -48,7 +48,7 @@ from lanewise.trace.packed import (
     TurnsMade,
 )
 from lanewise.trace.regions import Region, resumed, set_guard, set_slot
-from lanewise.trace.slots import ContainerSlot, Slot
+from lanewise.trace.slots import CellSlot, ContainerSlot, Slot
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import require_trace
 from lanewise.trace.views import root_of
@@ -169,8 +169,10 @@ class Carry:
             elif self._takes_list(region, slot, value):
                 stable = False
             else:
-                before = region.changes[key][1]
-                self.slots[key] = slot, self._place(slot, before, value is before)
+                first = before = region.changes[key][1]
+                if isinstance(slot, CellSlot):  # which may be a variable of the loop, too
+                    first = next((v.entry for v in self.variables if v.begun is before), before)
+                self.slots[key] = slot, self._place(slot, first, value is before)
                 self._history.note(slot)
                 stable = False
         return stable and self._meet_sharing(region, left, end)

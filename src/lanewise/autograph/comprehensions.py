@@ -106,9 +106,9 @@ class Reductions(ast.NodeTransformer):
             return place(begun, node)
         native = self._native(node, values)
         if self.in_comprehension:
-            choice = ast.IfExp(hook("is_fresh", load(values)), begun, native)
+            choice = ast.IfExp(hook("follows", load(values)), begun, native)
             return place(immediate([values], choice, iterable), node)
-        test = hook("is_fresh", walrus(values, iterable))
+        test = hook("follows", walrus(values, iterable))
         return place(ast.IfExp(test, begun, native), node)
 
     def visit_SetComp(self, node: ast.SetComp | ast.DictComp) -> ast.expr:
@@ -141,12 +141,12 @@ class Reductions(ast.NodeTransformer):
         test = hook("grows", walrus(values, iterable), *known)
         return place(ast.IfExp(test, looping, native), node)
 
-    def _iterable(self, node: Comprehension) -> ast.expr:
-        """Return what a comprehension goes through."""
+    def _iterable(self, node: Comprehension, is_iterator: bool = False) -> ast.expr:
+        """Return what a comprehension goes through, which may have to be an iterator."""
         given = node.generators[0].iter
         found = self.visit(given)
-        is_new = type(given) is ast.Call
-        return place(hook("gone_through", through(found)), given) if is_new else found
+        items = found if is_iterator else through(found)
+        return place(hook("gone_through", items), given) if type(given) is ast.Call else found
 
     def _passed(self, node: Comprehension) -> list[str]:
         """Return the variables of lambdas and comprehensions around that a comprehension uses."""
@@ -214,7 +214,7 @@ class Reductions(ast.NodeTransformer):
         extra: list[ast.expr] = [load(name) for name in passed]
         looping = call(load(made), load(values), fold, *extra)
         asked = "foldable_alone" if is_given else "foldable"
-        iterable = self._iterable(comprehension)
+        iterable = self._iterable(comprehension, is_given)
         if self.in_comprehension:
             test = hook(asked, load(kind), load(values))
             choice = ast.IfExp(test, looping, plain)

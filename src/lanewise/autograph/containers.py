@@ -18,7 +18,8 @@ import numpy as np
 
 from lanewise.autograph.builtins import bool_
 from lanewise.autograph.calls import METHODS, ROWS, fn, replaces
-from lanewise.autograph.iterators import take_from_outside
+from lanewise.autograph.cursors import Cursor
+from lanewise.autograph.iterators import taking
 from lanewise.autograph.sequences import TracedRange
 from lanewise.autograph.sorting import sorted_
 from lanewise.autograph.tables import Picked, in_range, list_index, look_up_or, pick, refuse
@@ -59,8 +60,10 @@ def contains(container: Any, item: Any) -> Any:
     tensor = traced(container)
     if tensor is not None:
         return weak(np.any(tensor == item), bool)
+    if kind is Cursor:
+        return ON_CONTENTS["is among"](container, item)
     if hasattr(kind, "__next__"):
-        take_from_outside(container)
+        taking(container)
     found = getattr(kind, "__contains__", None)
     if hasattr(found, "__code__"):
         return bool_(fn(found)(container, item))
@@ -128,7 +131,7 @@ def _with_others(method: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _taking(method: Any) -> Method:
     """Return the method of a generator, which takes an item of it."""
-    take_from_outside(method.__self__)
+    taking(method.__self__)
     return method
 
 

@@ -14,7 +14,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from lanewise.autograph.pulled import is_fresh
+from lanewise.autograph.calls import fn
+from lanewise.autograph.pulled import follows
 from lanewise.autograph.state import Maybe, Undefined
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.values import choose, either, less, negated, truth
@@ -74,7 +75,7 @@ class Extreme(Fold):
         self.start = Undefined(f"{function.__name__}() of nothing")
         self._function = function
         self._is_max = is_max
-        self._key = key
+        self._key = None if key is None else fn(key)
         self._default = default
 
     def add(self, total: Any, element: Any) -> Any:
@@ -168,7 +169,7 @@ def foldable(function: Any, iterable: Any) -> bool:
 
 def foldable_alone(function: Any, iterable: Any) -> bool:
     """Whether ``next`` of what a call has made is a loop: of a generator that follows the data."""
-    return is_fresh(iterable) and foldable(function, iterable)
+    return follows(iterable) and foldable(function, iterable)
 
 
 def fold(function: Any, *args: Any, **kwargs: Any) -> Fold:

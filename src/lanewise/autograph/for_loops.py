@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import numpy as np
 
+from lanewise.autograph.alike import NotCounted, UnlikeError, Whole, counter_of, define_counter
 from lanewise.autograph.branches import Fork, not_, stops, truth
 from lanewise.autograph.carry import Carry
+from lanewise.autograph.cursors import Cursor
 from lanewise.autograph.history import History, history_here
 from lanewise.autograph.iterables import Named
 from lanewise.autograph.iterators import (
+    is_users,
     lists_gone_through,
     refuse_arrays,
     taking,
 )
 from lanewise.autograph.pulled import Pull, cells_of, is_fresh, pulled
-from lanewise.autograph.sequences import TracedRange, as_sequence, refuse_changed
-from lanewise.autograph.turns import ATTEMPTS, Turns, strengthened, titles, weakened
+from lanewise.autograph.sequences import (
+    Items,
+    ListChanged,
+    TracedRange,
+    as_sequence,
+    check_unchanged,
+)
+from lanewise.autograph.turns import ATTEMPTS, Turns, titles, weakened
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
-from lanewise.ir.dims import Dim, DimLike, bounds
-from lanewise.ir.graph import Operation, Value
+from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import array_type
 from lanewise.ops.control import cond
-from lanewise.ops.creation import define_size, iota
+from lanewise.ops.creation import iota
 from lanewise.trace import tree
+from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.journal import Journal
 from lanewise.trace.lending import all_lent, forget
 from lanewise.trace.limits import check_time, weight
-from lanewise.trace.provenance import MOST_COMPARED, Counter, depth_of
 from lanewise.trace.regions import (
     Region,
     answered,
+    born,
     resume,
     retract,
     unwind,
@@ -58,50 +67,6 @@ APART = 64
 _INDEX = np.dtype(np.int64)
 
 
-class _UnlikeError(Exception):
-    """Raised where a loop is recorded some turns of which are not like the others.
-
-    Attributes
-    ----------
-    alike, others
-        How many turns are alike at first, and how many others come behind them.
-    """
-
-    def __init__(self, alike: np.ndarray) -> None:
-        super().__init__()
-        self.alike = int(alike.argmin())
-        rest = alike[self.alike :]
-        self.others = int(rest.argmax()) if rest.any() else len(rest)
-
-
-def _counter(
-    region: Region,
-    sequence: Any,
-    numbers: tuple[Any, Any],
-    start: int,
-    length: DimLike | None,
-    has_test: bool,
-) -> Counter:
-    """Return the counter of a loop, of which `numbers` are the position and the item.
-
-    A range between ends that are sizes counts by its items: of these it is known best how far they
-    go.
-    """
-    # The same name for the same code, and another one than those of loops around.
-    around = len(region.parent.operations) if region.parent is not None else 0
-    name = None if has_test else f"t.{depth_of(region)}_{around}"
-    position, item = numbers
-    ends = sequence.ends() if isinstance(length, Dim) and type(sequence) is TracedRange else None
-    if ends is not None and (least := bounds(ends[0])[0]) is not None:
-        return Counter(read(item), least, name, ends[1])
-    counter = Counter(read(position), start, name, None if length is None else length - 1)
-    if isinstance(length, int):
-        counter.turns = length - start
-        if counter.turns <= MOST_COMPARED:
-            counter.alike = np.ones(counter.turns, bool)
-    return counter
-
-
 def _rolled(trace: Trace) -> set[Any]:
     """Return the places of loops that were recorded in the whole function."""
     while trace.parent is not None:
@@ -109,53 +74,11 @@ def _rolled(trace: Trace) -> set[Any]:
     return trace.rolled
 
 
-def _define_size(region: Region, position: int) -> None:
-    """Record before an operation that the counter is a size."""
-    counted = region.counted
-    least, most = counted.first, counted.most
-    most = None if most is None else most - least
-    params = {"size": counted.size - least, "least": least, "most": most}
-    signature = define_size.signature([counted.value.type], params)
-    region.operations.insert(position, Operation(signature, (counted.value,), 0, here()))
-
-
-class NotCounted(Exception):  # noqa: N818 (nothing went wrong)
-    """Raised where a loop is not recorded after all, as it does not count as it was thought to."""
-
-
-class _Whole:
-    """Sees to it that all turns of a loop that is recorded from its first one on are alike.
-
-    Attributes
-    ----------
-    strong
-        What the variables hold before the loop, numbers of Python's that turns make NumPy's as
-        such; None if there are none.
-    is_probe
-        Whether they are recorded as numbers of Python's, to see that this is the same.
-    """
-
-    def __init__(self, first: Sequence[Any], last: Sequence[Any]) -> None:
-        self.strong, self.is_probe = strengthened(first, last), False
-        self._count = len(first)
-        self._recorded: Hashable = None
-
-    def check(self, turns: Turns, ends: tuple[Any, ...] | None, is_stable: bool) -> None:
-        """Raise `NotCounted` if the turns are not alike, or a turn was recorded to be compared."""
-        if self.is_probe:
-            self._recorded = turns.recorded(ends)
-            raise NotCounted
-        if self.strong is None and ends is not None:
-            entries = [variable.entry for variable in turns.carry.variables]
-            strong = strengthened(entries, ends)
-            self.strong = None if strong is None else strong[: self._count]
-            if self.strong is not None:
-                raise NotCounted
-        if not is_stable:
-            return
-        is_same = self.strong is None or self._recorded == turns.recorded(ends)
-        if not (is_same and turns.carry.is_exact):
-            raise NotCounted
+def _steps(sequence: Items, position: int) -> Any:
+    """Return a generator of the items from a position on, of a list that may change."""
+    cursor = born(Cursor(sequence))
+    cursor.move(position)
+    return ON_CONTENTS["steps"](cursor)
 
 
 class For:
@@ -179,7 +102,7 @@ class For:
         self._has_stopped = False
         self._is_done = False
         #: What is known while it is recorded only if no variable is of another class after a turn.
-        self._whole: _Whole | None = None
+        self._whole: Whole | None = None
         #: Whether the first turn is recorded with the others, after these have been without it.
         self._is_again = False
         #: What passed from turn to turn when it was recorded, and whether all turns were so.
@@ -199,23 +122,45 @@ class For:
         self._may_have_ended = False
         self._end: tuple[Any, ...] | None = None
         self._guard: tuple[Fork, Value] | None = None
+        #: Whether its turns change the list that it goes through, whose length is data.
+        self._is_changed = False
         #: Its way through a generator that may be left within what follows the data.
         self._pull: Pull | None = None
 
     def __iter__(self) -> Iterator[Any]:
-        trace = state.trace
-        sequence = None if trace is None else as_sequence(self._iterable)
+        items = self._iterable
+        if state.trace is None or as_sequence(items) is not None:
+            return self._all(items)
+        is_named = type(items) is Named
+        own = items.items if is_named else iter(items)
+        if not is_users(own):
+            return self._all(items if own is items or is_named else born(own))
+        if type(own) is Cursor and not is_named and self._flag is None:
+            return self._rest(own)
+        return self._all(ON_CONTENTS["steps"](own))
+
+    def _rest(self, cursor: Cursor) -> Iterator[Any]:
+        """Go through all that an iterator has left."""
+        yield from self._all(cursor.rest(in_loop=True))
+        cursor.end()
+
+    def _all(self, items: Any) -> Iterator[Any]:
+        trace, self._iterable = state.trace, items
+        sequence = None if trace is None else as_sequence(items)
         if trace is None or sequence is None:
-            items: Iterator[Any] = iter(self._iterable)
-            if items is self._iterable:
+            self._iterable = None  # a generator ends with the loop
+            iterator = iter(items)
+            if iterator is items:
                 own = items.items if type(items) is Named else items
                 taking(own, is_fresh(own))
-            self._iterable = None  # a generator ends with the loop
-            yield from self._each(items)
+            del items
+            yield from self._each(iterator)
             return
         length = sequence.length
         if not isinstance(length, int):
-            yield from self._record(sequence, 0, length)
+            yield from self._record_unchanged(sequence, length)
+            if self._is_changed:
+                yield from self._each(_steps(sequence, 0))
             return
         # Asking makes tensors of a list's arrays, so of few it is asked once they are too heavy.
         may_record = length > FEWEST and (length <= SHORT or sequence.can_roll)
@@ -228,7 +173,13 @@ class For:
         first, journal = self.state, None
         if may_record and site not in rolled:
             journal = Journal(trace)
-        while (position := position + 1) < sequence.length:  # a list may grow on the way
+        while True:
+            position, length = position + 1, sequence.length  # a list may grow on the way
+            if not isinstance(length, int):
+                yield from self._each(_steps(sequence, position))
+                return
+            if position >= length:
+                break
             check_time()
             # A list is changed itself.
             self._before = tuple([len(x) if type(x) is list else x for x in self.state])
@@ -313,7 +264,7 @@ class For:
         where that is known.
         """
         first, position = self.state, -1
-        self._whole = whole = _Whole(first, first if last is None else last)
+        self._whole = whole = Whole(first, first if last is None else last)
         if whole.strong is None:
             position = yield from self._try(sequence, 0, length)
         if whole.strong is not None:
@@ -374,26 +325,43 @@ class For:
         """Whether it was left before the next turn."""
         return False if self._flag is None else self.state[self.names.index(self._flag)]
 
-    def _try(self, sequence: Any, start: int, length: int) -> Generator[Any, None, int]:
-        """Record the turns from `start` on; return the last that need not be unrolled after all."""
-        if self._apart is not None and start < self._apart:
-            return start - 1
-        self._apart = None
+    def _record_unchanged(self, sequence: Any, length: Any) -> Iterator[Any]:
+        """Record all turns, unless they change the list that they go through."""
+        undo = self._undoing()
+        try:
+            yield from self._record(sequence, 0, length)
+        except ListChanged:
+            undo()
+            self._is_changed = True
+
+    def _undoing(self) -> Callable[[], None]:
+        """Return what has been recorded from here on undone."""
         trace, before = state.trace, self.state
         assert trace is not None
         mark = len(trace.operations), trace.token
         lent = all_lent()
+
+        def undo() -> None:
+            unwind(trace)
+            retract(trace, *mark)
+            forget(lent)
+            self.state, self.is_recording, self._has_stopped = before, False, False
+
+        return undo
+
+    def _try(self, sequence: Any, start: int, length: int) -> Generator[Any, None, int]:
+        """Record the turns from `start` on; return the last that need not be unrolled after all."""
+        if self._apart is not None and start < self._apart:
+            return start - 1
+        self._apart, undo = None, self._undoing()
         self._may_fail = True
         try:
             yield from self._record(sequence, start, length)
         except (GeneratorExit, RecursionError):
             raise
         except Exception as error:  # the turns one by one will show it, or go well
-            unwind(trace)
-            retract(trace, *mark)
-            forget(lent)
-            self.state, self.is_recording, self._has_stopped = before, False, False
-            if self._is_again or not isinstance(error, _UnlikeError):
+            undo()
+            if self._is_again or not isinstance(error, UnlikeError):
                 return start - 1
             stop = start + error.alike
             self._apart = stop + error.others
@@ -433,7 +401,7 @@ class For:
             region.counters.add(position)
             number: Any = Tensor(region, position, None, int)
             index, item = number, sequence.at(number) if is_range else None
-            region.counted = _counter(region, sequence, (number, item), start, known, False)
+            region.counted = counter_of(region, sequence, (number, item), start, known, False)
             first = len(region.operations)
             return number - start if start else number
 
@@ -451,13 +419,13 @@ class For:
                 item = sequence.at(index)  # of what turns leave of a list
             if has_test:
                 if self._may_fail:
-                    region.counted = _counter(region, sequence, (index, item), start, known, True)
+                    region.counted = counter_of(region, sequence, (index, item), start, known, True)
                 first = len(region.operations)
             size = sequence.length
             self._has_stopped = False
             yield item
             self._check_alike(region)
-            refuse_changed(sequence, region, size)
+            check_unchanged(sequence, region, size)
             if self._failure is not None:
                 failure, self._failure = self._failure, None
                 raise failure
@@ -470,13 +438,13 @@ class For:
             if not is_stable:
                 continue
             if region.counted is not None and region.counted.is_size:
-                _define_size(region, first)
+                define_counter(region, first)
             if self._is_again and region.counted is not None and region.counted.begins_apart:
                 raise NotCounted
             self._carry = turns.carry
             if turns.carry.has_lost() and self._may_fail and not self._last_apart:
                 self._last_apart = True
-                raise _UnlikeError(np.arange(start + 1, length + 1) < length)
+                raise UnlikeError(np.arange(start + 1, length + 1) < length)
             if position is not None:
                 # Recorded, not captured: whoever compiles it knows how far an index may go.
                 assert known is not None
@@ -499,7 +467,7 @@ class For:
         if alike is None or alike.all():
             return
         if self._may_fail and np.count_nonzero(~alike) <= APART:
-            raise _UnlikeError(alike)
+            raise UnlikeError(alike)
 
     def _test(self, turns: Turns, length: Any) -> tuple[Region, list[Value], Value]:
         """Record the region that says whether there is another turn."""

@@ -73,7 +73,7 @@ from lanewise.autograph.lists.hooks import (
 from lanewise.autograph.loops import While
 from lanewise.autograph.managers import managed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
-from lanewise.autograph.pulled import Suspension, is_fresh
+from lanewise.autograph.pulled import Suspension, follows
 from lanewise.autograph.sequences import Numbered
 from lanewise.autograph.state import Lost, Maybe, Undefined, unbound
 from lanewise.autograph.subscripts import (
@@ -129,6 +129,7 @@ __all__ = [
     "foldable",
     "foldable_alone",
     "following",
+    "follows",
     "for_",
     "found",
     "getitem",
@@ -145,7 +146,6 @@ __all__ = [
     "index_in",
     "inserted",
     "is_",
-    "is_fresh",
     "is_instance",
     "items_for",
     "items_of",

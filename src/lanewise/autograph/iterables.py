@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.calls import fn
+from lanewise.autograph.cursors import ENDLESS, ITERATING, Cursor
 from lanewise.autograph.iterators import is_new
 from lanewise.autograph.sequences import (
     Enumerated,
@@ -82,23 +83,21 @@ def _enumerated(items: Any, start: Any = 0) -> Items | None:
 
 
 def _reversed(items: Any) -> Items | None:
-    whole = _items(items) if type(items) in (list, tuple, range) else None
+    whole = None if isinstance(items, ITERATING) else _items(items)
     return None if whole is None else Reversed(whole)
 
 
-def _counting(start: Any = 0, step: Any = 1) -> Any:
+def counting(start: Any = 0, step: Any = 1) -> Any:
     """Return a range for ``itertools.count``, of more numbers than a loop can go through."""
     is_known = type(start) is int and type(step) is int and step != 0
-    if not is_known or abs(start) + abs(step) * _ENDLESS >= 2**63:
+    if not is_known or abs(start) + abs(step) * ENDLESS >= 2**63:
         return None
-    return range(start, start + step * _ENDLESS, step)
+    return range(start, start + step * ENDLESS, step)
 
 
-#: So many turns a loop does not come to.
-_ENDLESS = 2**60
 _MAKING: dict[Any, Callable[..., Any]] = {
     zip: _zipped, map: _mapped, enumerate: _enumerated, reversed: _reversed,
-    itertools.count: _counting,
+    itertools.count: counting,
 }  # fmt: skip
 
 
@@ -122,7 +121,7 @@ def taken_at_once(iterable: Any, *lists: Any) -> Any:
 
     Both take the elements of a list that is data at once, where Python takes one for each turn.
     """
-    if type(iterable) in (list, tuple) and any([type(x) is list for x in lists]):
+    if type(iterable) in (list, tuple, Cursor) and any([type(x) is list for x in lists]):
         raise UnsupportedError(
             f"a loop changes a list that map() or filter() goes through{at(here())}. Loop over the "
             "list itself, and test or change its elements in the loop's body"
@@ -145,7 +144,7 @@ class Named:
 
 def named(iterable: Any) -> Any:
     """What a loop goes through that may be left early, and that a variable holds."""
-    is_iterator = isinstance(iterable, Iterator) and not isinstance(iterable, Items)
+    is_iterator = isinstance(iterable, Iterator)
     return Named(iterable) if is_iterator and state.trace is not None else iterable
 
 

@@ -10,19 +10,23 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from types import GeneratorType
+from types import FunctionType, GeneratorType
 from typing import Any
 from weakref import ref
 
+import numpy as np
+
 from lanewise.autograph.build import is_ours
 from lanewise.autograph.convert import is_converted
+from lanewise.autograph.cursors import Cursor
+from lanewise.autograph.known_calls import is_library
 from lanewise.autograph.pulled import is_followed
 from lanewise.autograph.sequences import is_data
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here, is_own_file
 from lanewise.trace.attributes import held_by
-from lanewise.trace.contents import LISTS, concerns
-from lanewise.trace.regions import Region, Watched, born, in_region
+from lanewise.trace.contents import LISTS, ON_CONTENTS, concerns
+from lanewise.trace.regions import Region, Watched, born
 from lanewise.trace.trace import Stateful, state
 
 
@@ -109,23 +113,22 @@ def is_new(iterator: Any) -> None:
             born(iterator)
 
 
-#: Of which it is known where each was made.
-_TRACKED = (
-    *[type(iter(x)) for x in ((), [], range(0), "", {}, set(), {}.values(), {}.items())],
-    builtins.map, builtins.filter, builtins.zip, builtins.enumerate, builtins.reversed,
-    type(iter(reversed([]))),
-)  # fmt: skip
-
-
 def _is_followed(x: Any) -> bool:
     return type(x) is GeneratorType and is_followed(x.gi_code)
 
 
-def _is_tracked(iterator: Any) -> bool:
+def is_users(iterator: Any) -> bool:
+    """Whether an iterator is of a user's class, or by position: what it keeps is followed."""
     kind = type(iterator)
-    if kind is GeneratorType:
+    is_written = type(getattr(kind, "__next__", None)) is FunctionType
+    return kind is Cursor or (is_written and not is_library(kind.__module__))
+
+
+def _is_tracked(iterator: Any) -> bool:
+    """Whether something keeps to itself how many of its items are left."""
+    if type(iterator) is GeneratorType:
         return is_converted(iterator.gi_code)
-    return kind in _TRACKED or kind in CONSUMING
+    return hasattr(type(iterator), "__next__") and not is_users(iterator)
 
 
 def lists_gone_through(iterator: Any) -> list[Any]:
@@ -162,12 +165,34 @@ CONSUMING: tuple[Any, ...] = (
     functools.reduce, math.fsum, math.prod, itertools.islice, itertools.chain, itertools.cycle,
     itertools.compress, itertools.zip_longest, itertools.pairwise, itertools.tee,
     itertools.accumulate, itertools.starmap, itertools.takewhile, itertools.dropwhile,
-    itertools.filterfalse, itertools.groupby,
+    itertools.filterfalse, itertools.groupby, itertools.product, itertools.combinations,
+    itertools.combinations_with_replacement, itertools.permutations,
 )  # fmt: skip
+
+
+#: Those that take all items at once.
+WHOLE = frozenset({
+    builtins.list, builtins.tuple, builtins.set, builtins.frozenset, builtins.dict, builtins.sum,
+    builtins.min, builtins.max, builtins.sorted, collections.deque, collections.Counter,
+    functools.reduce, math.fsum, math.prod,
+})  # fmt: skip
 
 
 #: What is done with generators that follow the data; filled by `lanewise.autograph.lists.pulling`.
 PULLING: list[Callable[..., Any]] = []
+
+
+#: What is gone through as Python does it, also of a user's class.
+_CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, collections.deque, np.ndarray)
+
+
+def _given(python: Any, x: Any) -> Any:
+    """Return what a function of Python's is given in place of an iterator that is followed."""
+    if python is not builtins.dict and not is_library(type(x).__module__):
+        x = iter(x) if hasattr(type(x), "__iter__") and not isinstance(x, _CONTAINERS) else x
+    if type(x) is Cursor:
+        return x.whole() if python in WHOLE else x
+    return ON_CONTENTS["steps"](x) if is_users(x) else x
 
 
 def consuming(python: Any, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -177,6 +202,7 @@ def consuming(python: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        args = tuple([_given(python, x) for x in args])
         if (result := PULLING[0](python, args, kwargs)) is not NotImplemented:
             return result
         given = [x for x in args if hasattr(type(x), "__next__")]
@@ -196,7 +222,7 @@ def is_made(result: Any, given: Any) -> bool:
     """Whether a function has made what it gives: ``iter`` of an iterator gives that itself."""
     if result is given:
         take_from_outside(given)
-    return result is not given or in_region()
+    return result is not given
 
 
 def _user_frame() -> Any:

@@ -16,6 +16,7 @@ from types import CodeType, GeneratorType
 from typing import Any
 
 from lanewise.autograph.build import GENERATOR
+from lanewise.autograph.cursors import Cursor
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
@@ -35,6 +36,11 @@ def is_fresh(x: Any) -> bool:
         return False
     frame = x.gi_frame
     return frame is not None and GENERATOR not in frame.f_locals and not x.gi_running
+
+
+def follows(x: Any) -> bool:
+    """Whether something is an iterator of which a loop takes the items as the data say."""
+    return type(x) is Cursor or is_fresh(x)
 
 
 class VariableSlot(Slot):

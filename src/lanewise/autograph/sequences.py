@@ -17,7 +17,7 @@ import numpy as np
 from lanewise.autograph.describe import STANDING
 from lanewise.autograph.tables import Picked, Table, in_range, list_index
 from lanewise.autograph.values import choose, ensure, traced, truth
-from lanewise.errors import ConcretizationError, UnsupportedError, at
+from lanewise.errors import ConcretizationError, at
 from lanewise.ir.dims import Dim, DimLike, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.movement import slice_length
@@ -25,7 +25,7 @@ from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns
 from lanewise.trace.data_indexing import require_whole
 from lanewise.trace.mixed import is_mixed
 from lanewise.trace.origins import origin_of
-from lanewise.trace.regions import Region, note_attribute
+from lanewise.trace.regions import Region
 from lanewise.trace.sizes import dim_of, number_of
 from lanewise.trace.slots import ContainerSlot
 from lanewise.trace.tensor import Tensor, as_tensor, read, weak
@@ -41,20 +41,16 @@ class Items(ABC):
     length : int or Tensor
         How many items there are; a tensor stands for a Python int.
     stands_for : str
-        What it is in plain Python.
-    once : bool
-        Whether it is an iterator, of which nothing is left when it has been gone through.
+        What it is in plain Python, or what an iterator is that goes through it.
     """
 
-    __slots__ = ("_taken", "length")
+    __slots__ = ("length",)
 
     stands_for = "range"
-    once = False
     length: Any
 
     def __init__(self, length: Any) -> None:
         self.length = length
-        self._taken = 0
 
     @abstractmethod
     def at(self, position: Any) -> Any:
@@ -80,26 +76,13 @@ class Items(ABC):
         )
 
     def __len__(self) -> int:
-        if self.once:
-            raise TypeError(f"object of type '{self.stands_for}' has no len()")
         return self.known_length()
 
     def __bool__(self) -> bool:
-        return self.once or self.known_length() > 0
+        return self.known_length() > 0
 
     def __iter__(self) -> Iterator[Any]:
-        if self.once:
-            return self
         return map(self.at, range(self.known_length()))
-
-    def __next__(self) -> Any:
-        if not self.once:
-            raise TypeError(f"'{self.stands_for}' object is not an iterator")
-        if self._taken >= self.known_length():
-            raise StopIteration
-        note_attribute(self, "_taken")
-        self._taken += 1
-        return self.at(self._taken - 1)
 
     def __repr__(self) -> str:
         return f"<{self.stands_for} of {self.length} items>"
@@ -261,7 +244,6 @@ class Listed(Items):
 
     def __init__(self, items: Any) -> None:
         self.items = items
-        self._taken = 0
 
     @property
     def length(self) -> Any:  # ty: ignore[incompatible-property-override]
@@ -312,12 +294,10 @@ class Enumerated(Items):
 
     __slots__ = ("items", "start")
     stands_for = "enumerate"
-    once = True
 
     def __init__(self, items: Items, start: Any = 0) -> None:
         self.items = items
         self.start = start
-        self._taken = 0
 
     @property
     def length(self) -> Any:  # ty: ignore[incompatible-property-override]
@@ -336,32 +316,23 @@ class Enumerated(Items):
 class Zipped(Items):
     """``zip(*parts)``."""
 
-    __slots__ = ("_length", "parts")
+    __slots__ = ("_known", "parts")
     stands_for = "zip"
-    once = True
 
     def __init__(self, parts: list[Items], strict: bool = False) -> None:
         self.parts = parts
         lengths = [part.length for part in parts]
-        known = [length for length in lengths if isinstance(length, int)]
-        rest = [length for length in lengths if not isinstance(length, int)]
-        length = min(known) if known else rest.pop()
         if strict:
             _check_equal(lengths)
-        dims = [dim_of(length) for length in lengths]
-        if rest and None not in dims:
-            length = number_of(reduce(dim_min, dims))
-            rest = []
-        for other in rest:
-            length = weak(np.minimum(length, other), int) if isinstance(other, Tensor) else length
-        self._length = length
-        self._taken = 0
+        self._known = lengths, _least(lengths)
 
     @property
     def length(self) -> Any:  # ty: ignore[incompatible-property-override]
         """The length, that of lists as it is at present."""
         lengths = [part.length for part in self.parts]
-        return min(lengths) if {*map(type, lengths)} == {int} else self._length
+        if any([now is not before for now, before in zip(lengths, self._known[0], strict=True)]):
+            self._known = lengths, _least(lengths)
+        return self._known[1]
 
     @property
     def can_roll(self) -> bool:
@@ -369,6 +340,18 @@ class Zipped(Items):
 
     def at(self, position: Any) -> tuple[Any, ...]:
         return tuple([part.at(position) for part in self.parts])
+
+
+def _least(lengths: list[Any]) -> Any:
+    known = [length for length in lengths if isinstance(length, int)]
+    rest = [length for length in lengths if not isinstance(length, int)]
+    dims = [dim_of(length) for length in lengths]
+    if rest and None not in dims:
+        return number_of(reduce(dim_min, dims))
+    length = min(known) if known else rest.pop()
+    for other in rest:
+        length = weak(np.minimum(length, other), int) if isinstance(other, Tensor) else length
+    return length
 
 
 def _check_equal(lengths: list[Any]) -> None:
@@ -391,11 +374,9 @@ class Mapped(Items):
 
     __slots__ = ("function", "parts")
     stands_for = "map"
-    once = True
 
     def __init__(self, function: Callable[..., Any], parts: Zipped) -> None:
         self.function, self.parts = function, parts
-        self._taken = 0
 
     @property
     def length(self) -> Any:  # ty: ignore[incompatible-property-override]
@@ -415,7 +396,6 @@ class Reversed(Items):
 
     __slots__ = ("items",)
     stands_for = "reversed"
-    once = True
 
     def __init__(self, items: Items) -> None:
         self.items = items
@@ -429,61 +409,34 @@ class Reversed(Items):
         return self.items.at(self.length - 1 - position)
 
 
-class Rest(Items):
-    """What is left of an iterator from which items were taken."""
-
-    __slots__ = ("items", "skipped")
-
-    def __init__(self, items: Items, skipped: int) -> None:
-        self.items = items
-        self.skipped = skipped
-        left = items.length - skipped
-        super().__init__(weak(np.maximum(left, 0), int) if isinstance(left, Tensor) else left)
-
-    @property
-    def can_roll(self) -> bool:
-        return self.items.can_roll
-
-    def at(self, position: Any) -> Any:
-        return self.items.at(position + self.skipped)
+class ListChanged(Exception):  # noqa: N818 (nothing went wrong)
+    """Raised where a loop is not recorded at once, as it changes the list that it goes through."""
 
 
-def refuse_changed(sequence: Items, region: Region, size: Any) -> None:
-    """Raise where a region changed a list whose length is data, which a loop goes through.
+def check_unchanged(sequence: Items, region: Region, size: Any) -> None:
+    """Raise `ListChanged` where a region changed a list that a loop goes through.
 
     Or how many items there are, which were `size` when it began.
     """
     parts = getattr(sequence, "parts", ())
     for part in [parts] if isinstance(parts, Items) else parts:
-        refuse_changed(part, region, part.length)
+        check_unchanged(part, region, part.length)
     if isinstance(items := getattr(sequence, "items", None), Items):
-        refuse_changed(items, region, items.length)
+        check_unchanged(items, region, items.length)
     owner = None if type(size) is int else getattr(sequence, "owner", None)
     lists = owner.lists if isinstance(owner, Chosen) else () if owner is None else (owner,)
     is_changed = any([ContainerSlot(each).key in region.changes for each in lists])
     if is_changed or (type(size) is int and not _is(sequence.length, size)):
-        raise UnsupportedError(
-            f"a for loop changes the list that it goes through{at(here())}, whose length is data. "
-            "Go through a copy, or write a while loop with an index"
-        )
+        raise ListChanged
 
 
 # --- what a loop goes through ---------------------------------------------------------------------
 
 
 def as_sequence(iterable: Any) -> Items | None:
-    """Return what a ``for`` loop over `iterable` goes through by position; None for other objects.
-
-    An iterator (`enumerate`, `zip`, `reversed`) is used up by this.
-    """
+    """Return what a ``for`` loop over `iterable` goes through by position; None for iterators."""
     if isinstance(iterable, Items):
-        if not iterable.once:
-            return iterable
-        taken = iterable._taken
-        note_attribute(iterable, "_taken")
-        if isinstance(iterable.length, int):
-            iterable._taken = iterable.length
-        return iterable if not taken else Rest(iterable, taken)
+        return iterable
     tensor = traced(iterable)
     if tensor is not None:
         return Rows(tensor)

@@ -25,7 +25,7 @@ from lanewise.trace.foreign import BINARY, OURS
 from lanewise.trace.indexing import getitem, setitem
 from lanewise.trace.journal import MADE
 from lanewise.trace.memory import Memory, forbid_export, retype
-from lanewise.trace.regions import Region, resumed
+from lanewise.trace.regions import Region, born, resumed
 from lanewise.trace.slots import ArraySlot
 from lanewise.trace.tensor import STANDS_FOR, UFUNC_CALL, Tensor, as_tensor, tensor_of, unwrapped
 from lanewise.trace.trace import Trace, require_trace, state
@@ -162,7 +162,7 @@ class Scratch(np.ndarray):
     @property
     def flat(self) -> Any:
         """The elements in a row; writing to them writes to the array."""
-        return Flat(self)
+        return born(Flat(self))
 
     @flat.setter
     def flat(self, values: Any) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import builtins
 import collections
+import functools
 from collections.abc import Callable
 from types import GeneratorType
 from typing import Any
 
-from lanewise.autograph.calls import ROWS, fn, replaces
+from lanewise.autograph.calls import ROWS, fn
+from lanewise.autograph.cursors import Cursor
 from lanewise.autograph.lists import keyed
 from lanewise.autograph.lists.keyed import _add, _item_or, _place, _put
 from lanewise.autograph.lists.loops import written
@@ -304,7 +306,7 @@ def _has_data(owner: Any, x: Any) -> bool:
 # --- classes --------------------------------------------------------------------------------------
 
 #: What goes through something else, once.
-_ITERATORS = (zip, map, filter, enumerate, GeneratorType)
+_ITERATORS = (Cursor, zip, map, filter, enumerate, GeneratorType)
 
 
 def _follow(cls: Any) -> None:
@@ -323,17 +325,17 @@ def _follow(cls: Any) -> None:
 
 
 #: The classes of which that is so.
-MAKING = (builtins.set, builtins.dict, collections.Counter)
+MAKING = (builtins.set, builtins.dict, collections.Counter, collections.OrderedDict)
 for _class in MAKING:
     _follow(_class)
 
 
-@replaces(dict.fromkeys)
-def _from_keys(keys: Any, value: Any = None) -> Any:
+def _from_keys(cls: Any, keys: Any, value: Any = None) -> Any:
     """``dict.fromkeys(keys)``."""
+    keys = fn(list)(keys) if isinstance(keys, _ITERATORS) else keys
     if not _has_data(set(), keys):
-        return born(dict.fromkeys(keys, value))
-    made = born({})
+        return born(cls.fromkeys(keys, value))
+    made = born(cls())
     if value is not None:
         fn(_fill)(made, keys, value)
         return made
@@ -342,6 +344,10 @@ def _from_keys(keys: Any, value: Any = None) -> Any:
     fill(values, Unknown("a dict", are_none=True))
     enter(made, Entries(found, values))
     return made
+
+
+for _class in (dict, collections.OrderedDict):
+    ROWS[_class.fromkeys] = functools.partial(_from_keys, _class)
 
 
 def _fill(entries: Any, keys: Any, value: Any) -> None:

@@ -39,7 +39,7 @@ from lanewise.autograph.lists.hooks import (
     taken_out,
 )
 from lanewise.autograph.optional import OptionalValue, apart_from_none, as_returned
-from lanewise.autograph.pulled import is_fresh
+from lanewise.autograph.pulled import follows
 from lanewise.autograph.sequences import length_of
 from lanewise.autograph.sorting import ranked
 from lanewise.autograph.state import DONT_CARE, Kind, kind_of
@@ -62,7 +62,7 @@ def added(items: Any, elements: Any) -> Any:
     if type(items) not in (*LISTS, *TRACED):
         items += listed(elements)
         return items
-    elements = whole(fn(list)(elements) if is_fresh(elements) else elements)
+    elements = whole(fn(list)(elements) if follows(elements) else elements)
     if type(elements) in TRACED or type(length_of(elements)) not in (int, NoneType):
         return joined(items, _held_as(_rows(elements), holder_of(items)))
     for element in list(elements):

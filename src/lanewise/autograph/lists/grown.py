@@ -343,9 +343,9 @@ def left_in(items: Any, trace: Trace, classes: frozenset[type] = frozenset()) ->
 
 
 def held(items: Any) -> Any:
-    """Return a list of Python's that holds what a traced one does."""
+    """Return a list of Python's that holds what a traced one does; Python's own as it is."""
     state.has_contents = True
-    return born(items.element.holder.made([Contents(items)]))
+    return items if type(items) in LISTS else born(items.element.holder.made([Contents(items)]))
 
 
 def side_by_side(owner: Any) -> bool:

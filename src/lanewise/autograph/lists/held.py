@@ -49,7 +49,9 @@ from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor
 from lanewise.trace.trace import Trace, state
 
 #: Classes of dicts and sets whose keys may be data.
-KINDS = frozenset((dict, set, collections.defaultdict, collections.Counter))
+KINDS = frozenset(
+    (dict, set, collections.defaultdict, collections.Counter, collections.OrderedDict)
+)
 
 
 def has_held(value: Any) -> bool:

@@ -189,7 +189,6 @@ _WRITTEN: dict[Any, Callable[..., Any]] = {
     bisect.bisect_left: _bisect_left,
     bisect.bisect_right: _bisect_right,
     filter: filtered,
-    map: mapped,
     any: any_of,
     all: all_of,
 }
@@ -204,9 +203,9 @@ _FOLLOWED = frozenset((
     heapq.nlargest, heapq.nsmallest, bisect.insort_left, bisect.insort_right,
 ))  # fmt: skip
 #: What goes through a list as a ``for`` loop does (`lanewise.autograph.sequences`).
-_LOOPING = frozenset((enumerate, zip, reversed)) | pulling.OF_ANY
+_LOOPING = frozenset((enumerate, zip, reversed, iter, map, dict.fromkeys)) | pulling.OF_ANY
 #: What does with a list of such lists what it does with any.
-_OF_WHOLES = frozenset((len, list, any, all, deque))
+_OF_WHOLES = frozenset((len, list, any, all, deque, sorted))
 #: Methods of Python's own lists that keep what they are given.
 _KEEPING = frozenset(("append", "appendleft", "insert"))
 #: What takes one of several objects, too, or hands it on.
@@ -281,6 +280,8 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
         return _method(args[0], function, args[1:], kwargs)
     if function in _OF_WHOLES and not holds(args[0]):  # of lists that hold such
         return made(*args, **kwargs)
+    if function in _EXTREMES and len(args) > 1:
+        return convert(_EXTREMES[function], HOOKS[0])(list(args), **kwargs)
     if len(args) == 1 and function in _EXTREMES and (kwargs or not _are_numbers(args[0])):
         default = (kwargs.pop("default"),) if "default" in kwargs else ()
         return convert(_EXTREMES[function], HOOKS[0])(*args, *default, **kwargs)

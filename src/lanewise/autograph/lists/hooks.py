@@ -30,7 +30,7 @@ from lanewise.autograph.lists.grown import (
 )
 from lanewise.autograph.lists.loops import closed, opened
 from lanewise.autograph.optional import asked
-from lanewise.autograph.pulled import is_fresh
+from lanewise.autograph.pulled import follows
 from lanewise.autograph.sequences import Items, has_data_length
 from lanewise.autograph.state import Kind
 from lanewise.autograph.subscripts import getitem, setitem
@@ -232,7 +232,7 @@ def unpacked(items: Any, count: int, last: int | None = None) -> Any:
     if type(items) not in TRACED or type(items.length) is int:
         if not hasattr(type(items), "__next__"):
             return listed(items)
-        if not is_fresh(items):
+        if not follows(items):
             taking(items)
             return listed(items)
         return unpacked(fn(list)(items), count, last)
@@ -295,7 +295,7 @@ def grows(iterable: Any, is_known: bool = True, has_tests: bool = False) -> bool
     """
     if state.trace is None or is_known or has_tests:
         return state.trace is not None
-    may_follow = is_fresh(iterable) or has_data_length(iterable)
+    may_follow = follows(iterable) or has_data_length(iterable)
     return may_follow or holds(iterable) or is_nested(iterable)
 
 
@@ -545,7 +545,6 @@ class _Elements(Items):
         #: What it is, and of one that a list of Python's holds what that held then, and where.
         self.items, self.owner = items, owner
         self._seen, self._home = self._held(), state.trace
-        self._taken = 0
 
     def _held(self) -> list[Any]:
         lists = self.owner.lists if isinstance(self.owner, Chosen) else [self.owner or ()]
@@ -580,8 +579,10 @@ def items_of(items: Any, owner: Any = None) -> Any:
 
 
 def has_objects(items: Any) -> bool:
-    """Whether the elements of a list that is no longer Python's are objects, or hold such."""
-    return type(items) in TRACED and bool(items.element.classes)
+    """Whether the elements of a list are chosen by their places: objects, and lists that grow."""
+    if type(items) in TRACED:
+        return bool(items.element.classes)
+    return type(items) in LISTS and (is_nested(items) or any(map(holds, items)))
 
 
 #: Builtins that go through a list as a ``for`` loop does.

@@ -112,6 +112,23 @@ def _take_or(keys: Any, values: Any, key: Any, default: Any) -> Any:
     return default
 
 
+def _take_last(keys: Any, values: Any, last: Any) -> Any:
+    if not keys:
+        raise KeyError("dictionary is empty")
+    place = len(keys) - 1 if last else 0
+    found = keys[place], values[place]
+    del keys[place]
+    del values[place]
+    return found
+
+
+def _move(keys: Any, values: Any, key: Any, last: Any) -> None:
+    value = _take(keys, values, key)
+    place = len(keys) if last else 0
+    keys.insert(place, key)
+    values.insert(place, value)
+
+
 def _add(keys: Any, key: Any) -> None:
     if _place(keys, key) == len(keys):
         keys.append(key)
@@ -150,7 +167,7 @@ def _most_common(keys: Any, values: Any, n: Any) -> Any:
 
 for _loop in (
     _place, _has, _item, _item_or, _put, _made, _delete, _take, _take_or, _add, _remove, _discard,
-    _items, _commonest, _most_common,
+    _items, _commonest, _most_common, _take_last, _move,
 ):  # fmt: skip
     written(_loop)
 
@@ -259,9 +276,19 @@ def _set_default(owner: Any, key: Any, default: Any = None) -> Any:
     return fn(_made)(*entries_of(owner).lists, _checked(key), default)
 
 
+def _pop_item(owner: Any, last: Any = True) -> Any:
+    return fn(_take_last)(*entries_of(owner).lists, last)
+
+
+def _move_to_end(owner: Any, key: Any, last: Any = True) -> None:
+    fn(_move)(*entries_of(owner).lists, _checked(key), last)
+
+
 _OF_DICTS: dict[str, Callable[..., Any]] = {
     "get": _get,
     "pop": _pop,
+    "popitem": _pop_item,
+    "move_to_end": _move_to_end,
     "setdefault": _set_default,
     "keys": sequence,
     "values": lambda owner: _copied(entries_of(owner).values),
@@ -292,7 +319,7 @@ _OF_BOTH: dict[str, Callable[..., Any]] = {
 def method(owner: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
     """Carry out a method."""
     found = {**(_OF_SETS if isinstance(owner, set) else _OF_DICTS), **_OF_BOTH}.get(name)
-    if found is None or (name == "most_common" and not isinstance(owner, collections.Counter)):
+    if found is None or not hasattr(owner, name):
         _refuse(f".{name}() of a {type(owner).__name__}")
     return found(owner, *args, **kwargs)
 

@@ -268,7 +268,6 @@ class Cells(Items):
         #: What tells that it is longer or shorter.
         self.owner = row.heap.heads
         self.row = row
-        self._taken = 0
 
     @property
     def length(self) -> Any:  # ty: ignore[incompatible-property-override]
@@ -295,7 +294,6 @@ class _Elements(Items):
         self._list = items
         #: What tells that it is longer or shorter.
         self.owner = items[0].items
-        self._taken = 0
 
     @property
     def length(self) -> Any:  # ty: ignore[incompatible-property-override]

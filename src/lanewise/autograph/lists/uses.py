@@ -556,8 +556,8 @@ class _Rewrite(ast.NodeTransformer):
         return place(made if isinstance(node.ops[0], ast.In) else negate(made), node)
 
     def visit_For(self, node: ast.For) -> Any:
-        parts = [part for each in node.body for part in ast.walk(each)]
-        if any([isinstance(part, (ast.Break, ast.Return)) for part in parts]):
+        parts, name = [part for each in node.body for part in ast.walk(each)], name_of(node.iter)
+        if any([isinstance(x, (ast.Break, ast.Return)) or name_of(x) == name for x in parts]):
             self._name_held(node)
         node.target, later = taken_apart(node.target, node.iter, self.names)
         node.body[:0] = later
