@@ -17,6 +17,7 @@ from lanewise.passes.batches import (
     may_spread,
     spread_batches,
 )
+from lanewise.passes.chosen import write_chosen
 from lanewise.passes.edges import edge, is_total
 from lanewise.passes.elements import over_elements
 from lanewise.passes.fitting import fits
@@ -296,6 +297,7 @@ STEPS = {
     "under_masks": under_masks,
     "vectorize": vectorize,
     "with_axis_first": _with_axis_first,
+    "write_chosen": lambda graph: eliminate_dead(write_chosen(graph)),
     "write_parts": write_parts,
 }
 

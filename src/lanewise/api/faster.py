@@ -244,6 +244,8 @@ class Postponed:
         #: How long the next attempt to trace the function may take.
         self.nanoseconds = FIRST if is_free else math.inf
         self._due, self._spent = 0.0 if refused is None else math.inf, 0.0
+        #: How long the last attempt took at least.
+        self._took = 0.0
         self._refused = refused
         #: Nanoseconds of the quickest call.
         self.least = math.inf
@@ -263,7 +265,12 @@ class Postponed:
         if self._left and is_open():
             self._left -= 1
             return False
-        return self._spent >= self._due or not is_open() or not self.unchanged()
+        is_worth_it = self._spent >= self._due or self._is_slower()
+        return is_worth_it or not is_open() or not self.unchanged()
+
+    def _is_slower(self) -> bool:
+        """Whether a call takes as long as another attempt may take."""
+        return self._due < math.inf and self.nanoseconds <= self.least < math.inf
 
     def told(self) -> str:
         """Return why the next call runs the function itself: nothing where it does not."""
@@ -271,7 +278,7 @@ class Postponed:
         if not 0 < left < math.inf:
             return ""
         return (
-            f"tracing it took more than {duration(self.nanoseconds / 2)}; that is tried again, for "
+            f"tracing it took more than {duration(self._took)}; that is tried again, for "
             f"longer, when calls have taken {duration(left)} more"
         )
 
@@ -284,7 +291,7 @@ class Postponed:
         self.unchanged.put_back()
         took_long = isinstance(error, TookTooLong)
         self._due = self._spent + PATIENCE * self.nanoseconds if took_long else math.inf
-        self.nanoseconds *= 2
+        self._took, self.nanoseconds = self.nanoseconds, 2 * self.nanoseconds
 
     def stay(self) -> Postponed:
         """Have no other attempt to trace while the function reaches the same."""
@@ -334,6 +341,8 @@ class Postponed:
         """Note how long a call took."""
         self._spent += nanoseconds
         self.least = min(self.least, nanoseconds)
+        if self._took == FIRST:  # of the time of such calls nobody knew then
+            self.nanoseconds = max(self.nanoseconds, self.least)
 
 
 def _call_again() -> NoReturn:

@@ -48,7 +48,7 @@ from lanewise.trace.packed import (
     TurnsMade,
 )
 from lanewise.trace.regions import Region, resumed, set_guard, set_slot
-from lanewise.trace.slots import CellSlot, ContainerSlot, Slot
+from lanewise.trace.slots import CellSlot, ContainerSlot, Slot, TensorSlot
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import require_trace
 from lanewise.trace.views import root_of
@@ -271,12 +271,17 @@ class Carry:
         ``has_turns`` says that what they held before it is certainly gone.
         """
         results = iter(values)
-        state = tuple([variable.result(results) for variable in self.variables])
-        held = list(state)
+        state = [variable.result(results) for variable in self.variables]
+        held = []
         for slot, variable in self.slots.values():
             value = variable.result(results)
             set_slot(slot, value)
             held += [value] * is_place(slot)
+        moved = self._moved(end, left)
+        for n, array in moved.items():
+            set_slot(TensorSlot(array), state[n])
+            state[n] = array
+        held = [*state, *held]
         holders = self._holders()
         self._containers.note(list(zip(holders, held, strict=True)))
         join_kept([region])
@@ -284,17 +289,53 @@ class Carry:
         names = [variable.name for variable in holders]
         join_guards([region])
         origins = {}
+        swapped = {id(self.variables[n]) for n in moved}
         for variable in holders:
             for tensor, first, entry in variable.fresh:
                 if type(entry) is Tensor:
                     origins[id(tensor)] = all_roots([entry])
+                    if id(variable) in swapped:
+                        continue
                     if isinstance(tensor._guard, Stale) or _is_written(tensor, first):
                         for root in origins[id(tensor)]:
                             make_stale(root, variable.name)
         ends = None if end is None else [value for _, value in self._ends(left, end)]
         joined = [ends] if has_turns else [entries, ends]
         mark_aliases(names, region, joined, held, origins, self.together)
-        return state
+        for array in moved.values():  # of which is known what they are
+            set_guard(array, None)
+        return tuple(state)
+
+    def _moved(
+        self, ends: Sequence[Any] | None, left: dict[Any, tuple[Slot, Any]]
+    ) -> dict[int, Tensor]:
+        """Return by position which arrays variables are that turns swap: ``a, b = b, a``.
+
+        After a known number of turns each is an array that one of them was before the loop.
+        """
+        turns = self.turns.made
+        if ends is None or type(turns) is not int:
+            return {}
+        places = {id(v.begun): n for n, v in enumerate(self.variables) if _is_array(v.begun)}
+        before = {n: places[id(end)] for n, end in enumerate(ends) if id(end) in places}
+        found: dict[int, Tensor] = {}
+        for n in before:
+            cycle = [n]
+            while (m := before.get(cycle[-1])) is not None and m not in cycle:
+                cycle.append(m)
+            entry = settle(self.variables[cycle[turns % len(cycle)]].entry)
+            if m == n and len(cycle) > 1 and _is_array(entry) and entry._guard is None:
+                found[n] = entry
+        others = [
+            value
+            for n, (variable, end) in enumerate(self._ends(left, ends))
+            if n not in found
+            for value in (settle(variable.entry), end)
+        ]
+        shared = {id(root) for value in others for root in all_roots(arrays_in(value))}
+        own = [id(entry) for entry in found.values()]
+        are_apart = len(set(own)) == len(own) == len(set(before[n] for n in found))
+        return found if are_apart and shared.isdisjoint(own) else {}
 
     def refuse_views(self, region: Region, left: dict[Any, tuple[Slot, Any]], end: Any) -> None:
         """Raise for a loop that makes views of views, turn by turn: what they show is not known."""
@@ -353,6 +394,11 @@ class Carry:
             if is_place(slot)
         ]
         return list(zip(self._holders(), [*end, *places], strict=True))
+
+
+def _is_array(x: Any) -> bool:
+    """Whether something is an array that is no view of another."""
+    return type(x) is Tensor and bool(x.shape) and x._view is None
 
 
 def _is_left(value: Any, begun: Any) -> bool:

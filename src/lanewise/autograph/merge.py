@@ -72,8 +72,8 @@ MOST_UNROLLED = 1000
 def give_up_plain_choice(lead: Value, may_stay: bool = False) -> None:
     """Give up recording a loop in which the iteration decides what a variable is.
 
-    Unless that is how long lists are, or whether a number is Python's or NumPy's of one dtype
-    (`may_stay`), and to unroll it would take too long.
+    Unless that is how long lists are, or of which class a number is (`may_stay`), and to unroll it
+    would take too long.
     """
     trace = state.trace
     if not (isinstance(trace, Region) and trace.is_trial and _is_plain(lead, trace)):
@@ -474,7 +474,7 @@ class Merge:
         kind = widened(kind, alive)
         if must_be_alike and any(not each.is_like(kind) for each in kinds):
             are_close = all([(x.dtype, x.shape) == (kind.dtype, kind.shape) for x in kinds])
-            give_up_plain_choice(self.lead, may_stay=are_close)
+            give_up_plain_choice(self.lead, may_stay=are_close or kind.mixed is not None)
         for region, outputs, leaf in zip(self.regions, self.outputs, leaves, strict=True):
             with resumed(region):
                 outputs += values_of(leaf, kind)

@@ -28,6 +28,7 @@ from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import CONTROL, carry_of
 from lanewise.ops.regions import SEQUENTIAL
 from lanewise.passes.batches import count_maps, is_batch, is_in_turn, spread_batches
+from lanewise.passes.chosen import write_chosen
 from lanewise.passes.elements import over_elements
 from lanewise.passes.forward import forwarded
 from lanewise.passes.inline import inline, inline_left
@@ -73,7 +74,7 @@ def partition(graph: Graph, into_kernels: Rewrite) -> Graph:
     return into_kernels(graph)
 
 
-RECORDED = Pipeline("recorded", Step(inline), Step(write_parts))
+RECORDED = Pipeline("recorded", Step(inline), Step(write_parts), Step(write_chosen))
 INTERPRETED = Pipeline(
     "interpreted",
     Step(inline),
