@@ -84,7 +84,7 @@ class _Choices:
         if any([part.type.dtype != value.type.dtype for part in parts]):
             return None
         truth = self._one_for_all(condition)
-        return None if truth is None else (truth, *parts)
+        return None if truth is None else (truth, parts[0], parts[1])
 
     def _one_for_all(self, condition: Value) -> Value | None:
         """Return the truth value that a condition holds for all elements."""
