@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -160,6 +162,45 @@ def test_arguments_are_left_as_the_function_leaves_them(func, name):
         lw.function(func)(*given)
     for array, other in zip(given, want, strict=True):
         np.testing.assert_allclose(array, other)
+
+
+def until_it_settles(u):
+    un, k = u.copy(), 0
+    while True:
+        un[1:-1] = 0.5 * (u[2:] + u[:-2])
+        settled = np.abs(un - u).max() < 0.05
+        u, un, k = un, u, k + 1
+        if settled or k > 40:
+            break
+    return u, un, k
+
+
+def at_most_so_often(u):
+    un = u.copy()
+    for _ in range(60):
+        un[1:-1] = 0.5 * (u[2:] + u[:-2])
+        settled = np.abs(un - u).max() < 0.05
+        u, un = un, u
+        if settled:
+            break
+    return u, un
+
+
+@pytest.mark.parametrize("func", [until_it_settles, at_most_so_often])
+def test_arguments_that_data_decide_how_often_to_swap(func, monkeypatch):
+    with pytest.raises(lw.ControlFlowError, match=r"an array that the variable 'un' was once"):
+        lw.function(func)(X[0].copy())
+    monkeypatch.setenv("LANEWISE_STRICT", "0")
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+    called = lw.function(func)
+    for row in X:
+        given, other = row.copy(), row.copy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", lw.PlainLoopWarning)
+            got = called(given)
+        for array, wanted in zip(got, func(other), strict=True):
+            np.testing.assert_allclose(array, wanted)
+        np.testing.assert_allclose(given, other)
 
 
 def test_derivatives():

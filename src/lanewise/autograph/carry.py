@@ -49,7 +49,7 @@ from lanewise.trace.packed import (
 )
 from lanewise.trace.regions import Region, resumed, set_guard, set_slot
 from lanewise.trace.slots import CellSlot, ContainerSlot, Slot, TensorSlot
-from lanewise.trace.tensor import Tensor
+from lanewise.trace.tensor import Tensor, read
 from lanewise.trace.trace import require_trace
 from lanewise.trace.views import root_of
 
@@ -264,24 +264,25 @@ class Carry:
         left: dict[Any, tuple[Slot, Any]],
         end: Any,
         values: Sequence[Value],
+        turns: int | None = None,
         has_turns: bool = False,
     ) -> tuple[Any, ...]:
         """Carry out what the loop changed; return what the variables hold after it.
 
-        ``has_turns`` says that what they held before it is certainly gone.
+        There were so many ``turns``, if that is known. ``has_turns`` says that what they held
+        before it is certainly gone.
         """
-        results = iter(values)
-        state = [variable.result(results) for variable in self.variables]
+        given = iter(values)
+        state = [variable.result(given) for variable in self.variables]
         held = []
         for slot, variable in self.slots.values():
-            value = variable.result(results)
+            value = variable.result(given)
             set_slot(slot, value)
             held += [value] * is_place(slot)
-        moved = self._moved(end, left)
-        for n, array in moved.items():
-            set_slot(TensorSlot(array), state[n])
-            state[n] = array
         held = [*state, *held]
+        cycles = [] if turns is None else self._cycles(end, left)
+        trace = require_trace("a loop")
+        results = {n: Tensor(trace, read(state[n])) for cycle in cycles for n in cycle}
         holders = self._holders()
         self._containers.note(list(zip(holders, held, strict=True)))
         join_kept([region])
@@ -289,7 +290,7 @@ class Carry:
         names = [variable.name for variable in holders]
         join_guards([region])
         origins = {}
-        swapped = {id(self.variables[n]) for n in moved}
+        swapped = {id(self.variables[n]) for n in results}
         for variable in holders:
             for tensor, first, entry in variable.fresh:
                 if type(entry) is Tensor:
@@ -302,30 +303,35 @@ class Carry:
         ends = None if end is None else [value for _, value in self._ends(left, end)]
         joined = [ends] if has_turns else [entries, ends]
         mark_aliases(names, region, joined, held, origins, self.together)
-        for array in moved.values():  # of which is known what they are
-            set_guard(array, None)
+        for cycle in cycles:
+            assert turns is not None
+            arrays = [settle(self.variables[n].entry) for n in cycle]
+            for place, n in enumerate(cycle):
+                state[n] = array = arrays[(place + turns) % len(cycle)]
+                set_slot(TensorSlot(array), results[n])
+                set_guard(array, None)
         return tuple(state)
 
-    def _moved(
+    def _cycles(
         self, ends: Sequence[Any] | None, left: dict[Any, tuple[Slot, Any]]
-    ) -> dict[int, Tensor]:
-        """Return by position which arrays variables are that turns swap: ``a, b = b, a``.
+    ) -> list[list[int]]:
+        """Return which variables a turn hands arrays round among: ``a, b = b, a``.
 
-        After a known number of turns each is an array that one of them was before the loop.
+        Each holds what the next one in its list did, the last one what the first did.
         """
-        turns = self.turns.made
-        if ends is None or type(turns) is not int:
-            return {}
+        if ends is None:
+            return []
         places = {id(v.begun): n for n, v in enumerate(self.variables) if _is_array(v.begun)}
         before = {n: places[id(end)] for n, end in enumerate(ends) if id(end) in places}
-        found: dict[int, Tensor] = {}
+        cycles: list[list[int]] = []
         for n in before:
             cycle = [n]
             while (m := before.get(cycle[-1])) is not None and m not in cycle:
                 cycle.append(m)
-            entry = settle(self.variables[cycle[turns % len(cycle)]].entry)
-            if m == n and len(cycle) > 1 and _is_array(entry) and entry._guard is None:
-                found[n] = entry
+            if m == n == min(cycle) and len(cycle) > 1:
+                cycles.append(cycle)
+        found = {n for cycle in cycles for n in cycle}
+        entries = [settle(self.variables[n].entry) for n in found]
         others = [
             value
             for n, (variable, end) in enumerate(self._ends(left, ends))
@@ -333,9 +339,9 @@ class Carry:
             for value in (settle(variable.entry), end)
         ]
         shared = {id(root) for value in others for root in all_roots(arrays_in(value))}
-        own = [id(entry) for entry in found.values()]
-        are_apart = len(set(own)) == len(own) == len(set(before[n] for n in found))
-        return found if are_apart and shared.isdisjoint(own) else {}
+        are_alone = all([_is_array(x) and x._guard is None for x in entries])
+        are_apart = len({*map(id, entries)}) == len(entries) == len({before[n] for n in found})
+        return cycles if are_alone and are_apart and shared.isdisjoint(map(id, entries)) else []
 
     def refuse_views(self, region: Region, left: dict[Any, tuple[Slot, Any]], end: Any) -> None:
         """Raise for a loop that makes views of views, turn by turn: what they show is not known."""

@@ -201,7 +201,8 @@ class Turns:
         stacked = [Tensor(trace, value) for value in values[len(given) :]]
         own = values[: len(given)]
         self.carry.turns.made = length
-        result = self.carry.finish(self.region, self.left, ends, own, has_turns)
+        turns = length if isinstance(length, int) else None
+        result = self.carry.finish(self.region, self.left, ends, own, turns, has_turns)
         self.region.forget()
         resume()
         return result, stacked
