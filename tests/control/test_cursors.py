@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -253,6 +254,32 @@ def growing_behind_it(x):
         if n < len(x) and x[n] > 0:
             items.append(v + x[n])
     return n, next(values, -1.0)
+
+
+class Pair:
+    """What can be gone through, compared and added."""
+
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    def __iter__(self):
+        yield self.a
+        yield self.b
+
+    def __add__(self, other):
+        return Pair(self.a + other.a, self.b + other.b)
+
+    def __lt__(self, other):
+        return self.a < other.a
+
+
+@PROGRAMS.note(X)
+def objects_that_can_be_gone_through(x):
+    pairs = [Pair(v, v * 2) for v in x]
+    together = sum(pairs, Pair(0.0, 1.0))
+    reduced = functools.reduce(lambda p, q: p + q, pairs, Pair(1.0, 1.0))
+    products = [p * q for p, q in zip(pairs[0], pairs[1], strict=True)]
+    return sum(together), min(pairs[0], pairs[1]).b, sum(reduced), max(pairs).b, products[1]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

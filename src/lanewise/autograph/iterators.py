@@ -195,6 +195,25 @@ def _given(python: Any, x: Any) -> Any:
     return ON_CONTENTS["steps"](x) if is_users(x) else x
 
 
+#: What goes through all that it is given; what is given a function first.
+_OF_ALL = frozenset({
+    builtins.zip, itertools.chain, itertools.product, itertools.zip_longest, itertools.compress,
+})  # fmt: skip
+_BY_FUNCTION = frozenset({
+    builtins.map, builtins.filter, functools.reduce, itertools.starmap, itertools.takewhile,
+    itertools.dropwhile, itertools.filterfalse,
+})  # fmt: skip
+
+
+def _gone_through(python: Any, count: int) -> range:
+    """Return which of so many arguments a function of Python's goes through, by place."""
+    if python in _OF_ALL:
+        return range(count)
+    if python in _BY_FUNCTION:
+        return range(1, count if python is builtins.map else 2)
+    return range(0 if python in (builtins.min, builtins.max) and count > 1 else 1)
+
+
 def consuming(python: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that takes no items of iterators from outside of a mapped function.
 
@@ -202,7 +221,8 @@ def consuming(python: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        args = tuple([_given(python, x) for x in args])
+        places = _gone_through(python, len(args))
+        args = tuple([_given(python, x) if n in places else x for n, x in enumerate(args)])
         if (result := PULLING[0](python, args, kwargs)) is not NotImplemented:
             return result
         given = [x for x in args if hasattr(type(x), "__next__")]
