@@ -78,6 +78,16 @@ def to_the_front(x):
 
 
 @PROGRAMS.note(X)
+def of_known_keys_in_branches(x):
+    items = OrderedDict([(1, 10), (2, 20), (3, 30)])
+    if x[0] > 2:
+        items.move_to_end(3, last=False)
+    if x[1] > 2:
+        items.popitem()
+    return len(items), next(iter(items)), sum(k * v for k, v in items.items())
+
+
+@PROGRAMS.note(X)
 def empty_in_the_end(x):
     left = OrderedDict.fromkeys(x.tolist()[:3], 1)
     for _ in range(int(x[3])):

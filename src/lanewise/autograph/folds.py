@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lanewise.autograph.calls import fn
-from lanewise.autograph.pulled import follows
+from lanewise.autograph.pulled import is_fresh
 from lanewise.autograph.state import Maybe, Undefined
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.values import choose, either, less, negated, truth
@@ -169,7 +169,7 @@ def foldable(function: Any, iterable: Any) -> bool:
 
 def foldable_alone(function: Any, iterable: Any) -> bool:
     """Whether ``next`` of what a call has made is a loop: of a generator that follows the data."""
-    return follows(iterable) and foldable(function, iterable)
+    return is_fresh(iterable) and foldable(function, iterable)
 
 
 def fold(function: Any, *args: Any, **kwargs: Any) -> Fold:

@@ -43,6 +43,13 @@ def follows(x: Any) -> bool:
     return type(x) is Cursor or is_fresh(x)
 
 
+def is_of_data(x: Any) -> bool:
+    """Whether something is an iterator of which data may tell how many items it has left."""
+    if type(x) is Cursor:
+        return type(x.position) is not int or type(x.items.length) is not int
+    return is_fresh(x)
+
+
 class VariableSlot(Slot):
     """A variable of a loop that goes through a generator."""
 

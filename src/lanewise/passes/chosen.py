@@ -18,12 +18,8 @@ from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import BRANCHES, LOOPS
 from lanewise.ops.elementwise import where
-from lanewise.ops.indexing import gather, scatter
-from lanewise.ops.movement import broadcast_to, slice_, update_slice
-from lanewise.ops.slicing import put_slice, take_slice
+from lanewise.ops.movement import broadcast_to
 
-#: What reads the place that an operation writes to.
-_READING = {scatter: gather, update_slice: slice_, put_slice: take_slice}
 #: Conditions are compared by their values for those of as many others, of which they are made.
 _MOST_ATOMS = 10
 #: So deep choices of choices are looked into.
@@ -52,7 +48,7 @@ class _Choices:
             self._makers[result] = op
         if op.regions:
             return op.with_regions(tuple([self._region(op, region) for region in op.regions]))
-        if op.primitive in _READING.values() and self._is_part(op.results[0], op.operands[0]):
+        if op.primitive.step is not None and self._is_part(op.results[0], op.operands[0]):
             if self._choice(op.operands[0]) is None:
                 return None
             return [self._read(op, op.operands[0], values, _DEEPEST)]
@@ -135,7 +131,7 @@ class _Choices:
             result = values[other]
             for each in reversed(writes):
                 _, part, *places = [values[value] for value in each.operands]
-                read = _READING[each.primitive]
+                read = each.primitive.takes
                 options = {k: v for k, v in each.params.items() if k != "fn"}
                 before = read(result, *places, **options)
                 pair = (part, before) if truth else (before, part)
@@ -155,7 +151,7 @@ class _Choices:
         wanted = self._under(other, condition, truth)
         while True:
             op = self._makers.get(written)
-            if op is None or op.primitive not in _READING or op.params.get("fn") is not None:
+            if op is None or op.primitive.takes is None or op.params.get("fn") is not None:
                 return
             target, part, *_ = op.operands
             if part.type.dtype != target.type.dtype or not self._is_part(part, target):

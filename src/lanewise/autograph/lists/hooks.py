@@ -30,7 +30,7 @@ from lanewise.autograph.lists.grown import (
 )
 from lanewise.autograph.lists.loops import closed, opened
 from lanewise.autograph.optional import asked
-from lanewise.autograph.pulled import follows
+from lanewise.autograph.pulled import follows, is_of_data
 from lanewise.autograph.sequences import Items, has_data_length
 from lanewise.autograph.state import Kind
 from lanewise.autograph.subscripts import getitem, setitem
@@ -295,7 +295,7 @@ def grows(iterable: Any, is_known: bool = True, has_tests: bool = False) -> bool
     """
     if state.trace is None or is_known or has_tests:
         return state.trace is not None
-    may_follow = follows(iterable) or has_data_length(iterable)
+    may_follow = is_of_data(iterable) or has_data_length(iterable)
     return may_follow or holds(iterable) or is_nested(iterable)
 
 
