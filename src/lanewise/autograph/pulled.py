@@ -68,6 +68,8 @@ class VariableSlot(Slot):
         self.owner.state = (*held[: self._position], value, *held[self._position + 1 :])
 
 
+#: Where loops are driven, by whose functions an item is asked for.
+_LOOPS = "lanewise.autograph.for_loops"
 #: What a generator yields at its end, to the loop that goes through it.
 _END = object()
 
@@ -101,7 +103,9 @@ class Pull:
     def take(self) -> Any:
         """Return the next item; raise `StopIteration` where there is none."""
         self.outer, state.pull = state.pull, self
-        self.taker = sys._getframe(3)
+        self.taker = sys._getframe(1)
+        while self.taker.f_globals.get("__name__") == _LOOPS:
+            self.taker = self.taker.f_back
         error, self._error = self._error, None
         try:
             item = next(self._items) if error is None else self._items.throw(error)
