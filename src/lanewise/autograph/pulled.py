@@ -103,9 +103,10 @@ class Pull:
     def take(self) -> Any:
         """Return the next item; raise `StopIteration` where there is none."""
         self.outer, state.pull = state.pull, self
-        self.taker = sys._getframe(1)
-        while self.taker.f_globals.get("__name__") == _LOOPS:
-            self.taker = self.taker.f_back
+        frame: Any = sys._getframe(1)
+        while frame.f_globals.get("__name__") == _LOOPS:
+            frame = frame.f_back
+        self.taker = frame
         error, self._error = self._error, None
         try:
             item = next(self._items) if error is None else self._items.throw(error)
