@@ -164,6 +164,20 @@ def test_arguments_are_left_as_the_function_leaves_them(func, name):
         np.testing.assert_allclose(array, other)
 
 
+def of_two_dtypes(x):
+    a, b = x * 1.0, (x * 10).astype(np.int64)
+    for k in range(21):
+        b[:] = a * 0.7 + k
+        a, b = b, a
+    return a, b
+
+
+def test_arrays_of_two_dtypes_stay_what_they_are():
+    for got, want in zip(lw.function(of_two_dtypes)(X[0]), of_two_dtypes(X[0]), strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want)
+
+
 def until_it_settles(u):
     un, k = u.copy(), 0
     while True:

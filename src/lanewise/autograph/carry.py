@@ -340,6 +340,9 @@ class Carry:
         ]
         shared = {id(root) for value in others for root in all_roots(arrays_in(value))}
         are_alone = all([_is_array(x) and x._guard is None for x in entries])
+        # What is written to an array becomes of its dtype.
+        forms = [{_form(settle(self.variables[n].entry)) for n in cycle} for cycle in cycles]
+        are_alone &= all([len(form) == 1 for form in forms])
         are_apart = len({*map(id, entries)}) == len(entries) == len({before[n] for n in found})
         return cycles if are_alone and are_apart and shared.isdisjoint(map(id, entries)) else []
 
@@ -405,6 +408,10 @@ class Carry:
 def _is_array(x: Any) -> bool:
     """Whether something is an array that is no view of another."""
     return type(x) is Tensor and bool(x.shape) and x._view is None
+
+
+def _form(x: Any) -> Any:
+    return (x.shape, x.dtype) if type(x) is Tensor else None
 
 
 def _is_left(value: Any, begun: Any) -> bool:
